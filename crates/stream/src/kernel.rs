@@ -49,6 +49,8 @@ pub enum InputKind {
         /// The size that `stat` reports.
         bytes: u64,
     },
+    /// A regular file that a `cat` would send through a pipe: the kernel must see a pipe.
+    Copied,
     /// A pipe, a device, a terminal.
     Other,
 }

@@ -64,7 +64,7 @@ impl GrepKernel {
             if comes || nul < within {
                 let reads = &self.progress.reads;
                 // A grep that could not continue must not get data through a pipe that is read from a file.
-                return match reads.follow_blocks() || reads.are_known() && self.progress.stuck.is_none() {
+                return match reads.are_of_pipe() || reads.are_known() && self.progress.stuck.is_none() {
                     true => self.turn_binary(block, done),
                     false => self.meet_nul(block, done..nul, out),
                 };
@@ -161,7 +161,7 @@ impl GrepKernel {
     /// where a NUL follows.
     fn start_over(&mut self, done: usize, since: usize) -> bool {
         let at = self.printer.offset() + done as u64;
-        if self.progress.reads.follow_blocks() || at > FEW_BYTES {
+        if self.progress.reads.are_of_pipe() || at > FEW_BYTES {
             return false;
         }
         debug_assert!(self.options.inputs.len() == 1, "what it prints comes at the end");
@@ -234,7 +234,7 @@ impl GrepKernel {
                 self.progress.unsure.clear();
                 self.progress.full = full;
             }
-            Err(hand_over) if self.progress.reads.follow_blocks() => {
+            Err(hand_over) if self.progress.reads.are_of_pipe() => {
                 self.progress.unsure.clear();
                 return Err(HandOver { consumed: lines.start + hand_over.consumed, ..hand_over });
             }

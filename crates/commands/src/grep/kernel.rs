@@ -541,7 +541,7 @@ impl Kernel for GrepKernel {
         let kind = self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other);
         self.operands = self.options.inputs_until(name, self.operands);
         let reads = if self.begun == 0 { Reads::new(kind) } else { self.progress.reads.go_on(kind) };
-        self.cannot_repeat |= reads.follow_blocks();
+        self.cannot_repeat |= reads.are_of_pipe();
         self.printed_before = self.printed;
         self.progress = Progress::new(reads);
         self.begun += 1;

@@ -57,7 +57,7 @@ pub(crate) static TOOL: Tool = Tool {
     only_prints: always,
     io_errors: IoErrors { catalogue: Some("grep"), write: write_error, read: read_error },
     standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName],
+    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName, Unsuitable::WriteSizes],
     probes: &[],
     cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {
         (true, _) => Rate::both(1.2, 0.15, 0.0),

@@ -10,8 +10,9 @@
 //! length, and the output of a window is printed once the next window has no NUL either. If it has one, and
 //! something was selected shortly before it, only the real grep knows.
 //!
-//! Of a pipe grep reads what is available: each block that arrives counts as a read, but at most a full pipe,
-//! since a block may come from a file that a preceding `cat` would have sent through one.
+//! Of a pipe grep reads what is available, and no more than its buffer has room for. Each block that arrives
+//! counts as a read. A file that a preceding `cat` would send through a pipe finds the pipe full each time:
+//! grep reads 64 KiB of it, then the 32 KiB that its buffer still holds, and so on.
 
 use memchr::{memchr, memrchr};
 use pelton_stream::InputKind;
@@ -29,8 +30,8 @@ const PIPE: u64 = 64 << 10;
 pub(super) struct Reads {
     /// The input offset where the current read, or window, ends.
     end: u64,
-    /// Whether it ends at the latest with the block.
-    of_pipe: bool,
+    /// What is read.
+    kind: InputKind,
     /// The longest possible read.
     window: u64,
     /// Whether it is grep's first read.
@@ -39,9 +40,8 @@ pub(super) struct Reads {
 
 impl Reads {
     pub(super) fn new(kind: InputKind) -> Self {
-        let of_pipe = kind == InputKind::Other;
-        let end = if of_pipe { PIPE } else { BUFFER };
-        Reads { end, of_pipe, window: BUFFER, is_first: true }
+        let reads = Reads { end: PIPE, kind, window: BUFFER, is_first: true };
+        if reads.are_of_pipe() { reads } else { Reads { end: BUFFER, ..reads } }
     }
 
     /// Starts the next input: the buffer keeps its size.
@@ -50,29 +50,29 @@ impl Reads {
             return Reads::new(kind);
         }
         let new = Reads { window: self.window, is_first: false, ..Reads::new(kind) };
-        if new.of_pipe { new } else { Reads { end: new.window, ..new } }
+        if new.are_of_pipe() { new } else { Reads { end: new.window, ..new } }
     }
 
-    /// Whether no read spans two blocks.
-    pub(super) fn follow_blocks(&self) -> bool {
-        self.of_pipe
+    /// Whether grep would read a pipe, and could not read the input again.
+    pub(super) fn are_of_pipe(&self) -> bool {
+        matches!(self.kind, InputKind::Other | InputKind::Copied)
     }
 
     /// Whether the current range is a real read of grep's, not just a window.
     pub(super) fn are_known(&self) -> bool {
-        self.of_pipe || self.is_first
+        self.are_of_pipe() || self.is_first
     }
 
     /// Returns how much of the block, which starts at `offset`, belongs to the current read, and whether the
     /// read ends in it.
     pub(super) fn within(&self, block: &[u8], offset: u64) -> (usize, bool) {
         let rest = usize::try_from(self.end - offset).unwrap_or(usize::MAX);
-        (rest.min(block.len()), rest <= block.len() || self.of_pipe)
+        (rest.min(block.len()), rest <= block.len() || self.kind == InputKind::Other)
     }
 
     /// Whether a byte from a pipe belongs to the current read, with this many bytes arrived.
     pub(super) fn has(&self, at: u64, arrived: u64) -> bool {
-        self.of_pipe && at < self.end.min(arrived)
+        self.are_of_pipe() && at < self.end.min(arrived)
     }
 
     /// Grows the buffer for the longest of these lines as grep does: each time by half its size, until it
@@ -99,9 +99,11 @@ impl Reads {
     /// Starts the next read; the current one ends in this block.
     pub(super) fn next(&mut self, block: &[u8], offset: u64) {
         let (length, _) = self.within(block, offset);
-        self.end = match self.of_pipe {
-            true => ((offset + length as u64) / PIPE + 1) * PIPE,
-            false => self.end + self.window,
+        self.end = match self.kind {
+            InputKind::Other => offset + length as u64 + PIPE,
+            InputKind::Copied if self.end.is_multiple_of(BUFFER) => self.end + PIPE,
+            InputKind::Copied => self.end.next_multiple_of(BUFFER),
+            InputKind::Regular { .. } => self.end + self.window,
         };
         self.is_first = false;
     }
@@ -165,6 +167,20 @@ mod tests {
         assert!(!next.are_known());
         assert_eq!((next.window, next.end), (reads.window, reads.window));
         assert_eq!(next.go_on(pipe).end, PIPE);
+    }
+
+    #[test]
+    fn a_copied_file_fills_the_pipe_and_the_buffer_in_turn() {
+        let mut reads = Reads::new(InputKind::Copied);
+        let block = vec![b'\n'; 131_072];
+        let mut ends = Vec::new();
+        for offset in [0, 131_072] {
+            while let (within, true) = reads.within(&block, offset) {
+                ends.push(offset + within as u64);
+                reads.next(&block, offset);
+            }
+        }
+        assert_eq!(ends, [65_536, 98_304, 163_840, 196_608, 262_144]);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Kernel for SortKernel {
     fn set_inputs(&mut self, kinds: &[InputKind]) {
         let bytes = |kind: &InputKind| match kind {
             InputKind::Regular { bytes } => Some(*bytes),
-            InputKind::Other => None,
+            InputKind::Copied | InputKind::Other => None,
         };
         if let (Some(bytes), State::Reading(collector)) =
             (kinds.iter().map(bytes).sum::<Option<u64>>(), &mut self.state)

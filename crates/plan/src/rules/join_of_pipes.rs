@@ -26,8 +26,9 @@ impl Kernel for Piped {
         self.kernel.framing()
     }
 
-    fn set_inputs(&mut self, _kinds: &[InputKind]) {
-        self.kernel.set_inputs(&[InputKind::Other]);
+    fn set_inputs(&mut self, kinds: &[InputKind]) {
+        let are_files = kinds.iter().all(|kind| matches!(kind, InputKind::Regular { .. }));
+        self.kernel.set_inputs(&[if are_files { InputKind::Copied } else { InputKind::Other }]);
     }
 
     fn begin_input(&mut self, _name: Option<&[u8]>, out: &mut Vec<u8>) {

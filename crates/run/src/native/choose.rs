@@ -145,10 +145,14 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let holds_back = pipefail
-                            && into_pipe
-                            && native.last().standard_output() == StandardOutput::Buffered;
-                        units.push(Unit::Native(Box::new(Native { rows, holds_back, ..native })));
+                        let is_buffered = native.last().standard_output() == StandardOutput::Buffered;
+                        let holds_back = pipefail && into_pipe && is_buffered;
+                        let shows_writes = is_buffered && planned.stages.get(range.end).is_some_and(|reader| {
+                            let tool = lookup(reader.name.as_bytes());
+                            tool.is_some_and(|tool| tool.is_unsuitable_for(Unsuitable::WriteSizes))
+                        });
+                        let native = Native { rows, holds_back, shows_writes, ..native };
+                        units.push(Unit::Native(Box::new(native)));
                     }
                     None => units.extend(range.clone().map(Unit::Process)),
                 }

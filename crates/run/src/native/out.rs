@@ -3,10 +3,12 @@
 use super::meter;
 use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
 use pelton_stream::{Flow, Sink};
+use pelton_sys::pipe;
 use std::fs::File;
 use std::io::{IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 /// Buffered output to a descriptor.
 pub struct Out {
@@ -19,9 +21,15 @@ pub struct Out {
     pub ignores_epipe: bool,
     /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
+    /// Whether the reader shows where writes end if a NUL follows: the first NUL is then written as the real
+    /// command would write it.
+    pub shows_writes: bool,
 }
 
 const OUT_BYTES: usize = 64 * 1024;
+/// The longest wait for a reader, once in a stream.
+const READER_DEADLINE: Duration = Duration::from_millis(20);
+const READER_PAUSE: Duration = Duration::from_micros(50);
 /// At least this much is written directly: copying it would cost more than a call.
 const DIRECT_BYTES: usize = 32 * 1024;
 
@@ -38,6 +46,7 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
+            shows_writes: false,
         }
     }
 
@@ -49,6 +58,7 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
+            shows_writes: false,
         }
     }
 
@@ -100,7 +110,8 @@ impl Out {
     /// Writes both slices, with one call if the system takes that much.
     fn write_both(&mut self, first: &[u8], second: &[u8]) {
         let mut done = 0;
-        if let (false, None, Some(file)) = (first.is_empty(), &self.failure, &mut self.file) {
+        let at_once = !first.is_empty() && !self.shows_writes;
+        if let (true, None, Some(file)) = (at_once, &self.failure, &mut self.file) {
             let both = [IoSlice::new(first), IoSlice::new(second)];
             // An error recurs below.
             done = meter::writing(|| file.write_vectored(&both)).unwrap_or(0);
@@ -120,6 +131,12 @@ impl Out {
         if self.failure.is_some() || bytes.is_empty() {
             return;
         }
+        if self.shows_writes
+            && let Some(nul) = memchr::memchr(0, bytes)
+        {
+            self.shows_writes = false;
+            return self.write_before_nul(bytes, nul);
+        }
         let printed = self.written + bytes.len() as u64;
         if let Some(file) = &mut self.file
             && let Err(error) = meter::writing(|| file.write_all(&bytes[done..]))
@@ -127,6 +144,21 @@ impl Out {
             self.failure = Some(WriteFailure { error, printed, item: io_errors::item(bytes) });
         }
         self.written = printed;
+    }
+
+    /// Writes the first NUL in a piece that begins where a write of the real command would, and after the
+    /// reader has read what came before.
+    fn write_before_nul(&mut self, bytes: &[u8], nul: usize) {
+        let into_piece = (self.written + nul as u64) % STDIO_BUFFER_BYTES as u64;
+        let (before, piece) = bytes.split_at(nul.saturating_sub(into_piece as usize));
+        self.write(before);
+        if let Some(file) = self.target() {
+            let deadline = Instant::now() + READER_DEADLINE;
+            while Instant::now() < deadline && pipe::unread(file.as_fd()).is_ok_and(|unread| unread > 0) {
+                std::thread::sleep(READER_PAUSE);
+            }
+        }
+        self.write(piece);
     }
 
     fn wanted(&self) -> Flow {
