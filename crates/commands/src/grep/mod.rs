@@ -56,7 +56,7 @@ pub(crate) static TOOL: Tool = Tool {
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
     only_prints: always,
     io_errors: IoErrors { catalogue: Some("grep"), write: write_error, read: read_error },
-    standard_output: StandardOutput::Buffered,
+    standard_output: StandardOutput::BufferedBlocks,
     unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName, Unsuitable::WriteSizes],
     probes: &[],
     cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {

@@ -9,7 +9,7 @@ use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
-use pelton_commands::io_errors::{Caller, StandardOutput};
+use pelton_commands::io_errors::Caller;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
     Accept, Accepted, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
@@ -145,13 +145,14 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let is_buffered = native.last().standard_output() == StandardOutput::Buffered;
-                        let holds_back = pipefail && into_pipe && is_buffered;
-                        let shows_writes = is_buffered && planned.stages.get(range.end).is_some_and(|reader| {
-                            let tool = lookup(reader.name.as_bytes());
-                            tool.is_some_and(|tool| tool.is_unsuitable_for(Unsuitable::WriteSizes))
-                        });
-                        let native = Native { rows, holds_back, shows_writes, ..native };
+                        let writes = native.last().standard_output();
+                        let holds_back = pipefail && into_pipe && writes.is_buffered();
+                        let reader = planned.stages.get(range.end);
+                        let shows_writes = reader.and_then(|stage| lookup(stage.name.as_bytes()));
+                        let piece_bytes = shows_writes
+                            .filter(|tool| tool.is_unsuitable_for(Unsuitable::WriteSizes))
+                            .and_then(|_| writes.piece_bytes());
+                        let native = Native { rows, holds_back, piece_bytes, ..native };
                         units.push(Unit::Native(Box::new(native)));
                     }
                     None => units.extend(range.clone().map(Unit::Process)),

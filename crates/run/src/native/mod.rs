@@ -79,8 +79,9 @@ pub struct Native {
     /// Whether output is written when the real command would write it, and no sooner: its reader may end
     /// early, and the status shows it.
     holds_back: bool,
-    /// Whether its reader shows where writes end ([`Unsuitable::WriteSizes`](pelton_commands::Unsuitable)).
-    shows_writes: bool,
+    /// How much the real command writes at a time, if its reader shows that
+    /// ([`Unsuitable::WriteSizes`](pelton_commands::Unsuitable)).
+    piece_bytes: Option<usize>,
     /// The program that the last stage would start for its input and wait for.
     last_runs: Option<String>,
     /// What the first stage itself starts and waits for.

@@ -21,9 +21,9 @@ pub struct Out {
     pub ignores_epipe: bool,
     /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
-    /// Whether the reader shows where writes end if a NUL follows: the first NUL is then written as the real
-    /// command would write it.
-    pub shows_writes: bool,
+    /// How much the real command writes at a time, if the reader shows that once a NUL follows: the first NUL is
+    /// then written as the real command would write it.
+    pub piece_bytes: Option<usize>,
 }
 
 const OUT_BYTES: usize = 64 * 1024;
@@ -46,7 +46,7 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
-            shows_writes: false,
+            piece_bytes: None,
         }
     }
 
@@ -58,7 +58,7 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
-            shows_writes: false,
+            piece_bytes: None,
         }
     }
 
@@ -110,7 +110,7 @@ impl Out {
     /// Writes both slices, with one call if the system takes that much.
     fn write_both(&mut self, first: &[u8], second: &[u8]) {
         let mut done = 0;
-        let at_once = !first.is_empty() && !self.shows_writes;
+        let at_once = !first.is_empty() && self.piece_bytes.is_none();
         if let (true, None, Some(file)) = (at_once, &self.failure, &mut self.file) {
             let both = [IoSlice::new(first), IoSlice::new(second)];
             // An error recurs below.
@@ -131,11 +131,11 @@ impl Out {
         if self.failure.is_some() || bytes.is_empty() {
             return;
         }
-        if self.shows_writes
+        if let Some(piece) = self.piece_bytes
             && let Some(nul) = memchr::memchr(0, bytes)
         {
-            self.shows_writes = false;
-            return self.write_before_nul(bytes, nul);
+            self.piece_bytes = None;
+            return self.write_before_nul(bytes, nul, piece);
         }
         let printed = self.written + bytes.len() as u64;
         if let Some(file) = &mut self.file
@@ -148,8 +148,8 @@ impl Out {
 
     /// Writes the first NUL in a piece that begins where a write of the real command would, and after the
     /// reader has read what came before.
-    fn write_before_nul(&mut self, bytes: &[u8], nul: usize) {
-        let into_piece = (self.written + nul as u64) % STDIO_BUFFER_BYTES as u64;
+    fn write_before_nul(&mut self, bytes: &[u8], nul: usize, piece_bytes: usize) {
+        let into_piece = (self.written + nul as u64) % piece_bytes as u64;
         let (before, piece) = bytes.split_at(nul.saturating_sub(into_piece as usize));
         self.write(before);
         if let Some(file) = self.target() {
@@ -197,5 +197,50 @@ impl Sink for Out {
         self.flush();
         // If standard error is closed, the message is lost.
         let _ = std::io::stderr().write_all(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Writes `bytes` in two halves, and returns what each read of a waiting reader got.
+    fn reads_of(bytes: &[u8], piece_bytes: Option<usize>) -> Vec<Vec<u8>> {
+        let pipe = pipe::pipe().expect("a pipe");
+        let mut read = File::from(pipe.read);
+        let reader = std::thread::spawn(move || {
+            let mut reads = Vec::new();
+            let mut block = vec![0; OUT_BYTES];
+            while let Ok(bytes @ 1..) = read.read(&mut block) {
+                reads.push(block[..bytes].to_vec());
+            }
+            reads
+        });
+        let mut out = Out { piece_bytes, ..Out::to(pipe.write) };
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        out.take(first);
+        out.take(second);
+        Out::flush(&mut out);
+        drop(out);
+        reader.join().expect("the reader ends")
+    }
+
+    #[test]
+    fn the_first_nul_comes_in_a_read_of_its_own() {
+        for (length, nul) in [(50_000, 10_000), (100_000, 90_000), (60_000, 100), (9_000, 8_999)] {
+            let mut bytes = vec![b'a'; length];
+            bytes[nul] = 0;
+            let begins_there = |_| {
+                let reads = reads_of(&bytes, Some(4096));
+                assert_eq!(reads.concat(), bytes);
+                let before: Vec<u8> =
+                    reads.into_iter().take_while(|read| !read.contains(&0)).flatten().collect();
+                before.len() == nul - nul % 4096
+            };
+            // A reader that is kept waiting for a processor gets more at a time.
+            assert!((0..50).any(begins_there), "{length} bytes with a NUL at {nul}");
+            assert_eq!(reads_of(&bytes, None).concat(), bytes);
+        }
     }
 }
