@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use pelton_commands::{Context, Implementation, Locale, accept, lookup};
 use pelton_stream::memory::next_block;
-use pelton_stream::{BLOCK_BYTES, Flow, InputKind, JoinKernel};
+use pelton_stream::{BLOCK_BYTES, Flow, InputKind, JoinKernel, Notice};
 
 const BYTES: usize = 128 << 20;
 
@@ -154,7 +154,7 @@ fn kernel(name: &str, args: &[Vec<u8>], data: &[u8], locale: Locale) -> Option<D
         return Some(thread_cpu() - start);
     }
     let mut kernel = command.kernel().ok()?;
-    kernel.set_inputs(&[InputKind::Regular { bytes: data.len() as u64 }]);
+    kernel.notice(Notice::Inputs(&[InputKind::Regular { bytes: data.len() as u64 }]));
     kernel.begin_input(None, &mut out);
     let mut done = 0;
     while done < data.len() && !command.inputs().is_empty() {

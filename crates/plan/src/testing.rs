@@ -142,7 +142,7 @@ impl Kernel for Keep {
         let mut consumed = 0;
         for line in block.split_inclusive(|byte| *byte == b'\n') {
             if line.contains(&b'!') {
-                return Err(HandOver { consumed, reason: "a mark" });
+                return Err(HandOver::at(consumed, "a mark"));
             }
             consumed += line.len();
             if line.windows(self.text.len()).any(|window| window == self.text) {
@@ -255,7 +255,7 @@ fn drive(
         chain.begin_input(name.as_deref(), out)?;
         for block in text.chunks(block_bytes) {
             match chain.push(block, out)? {
-                Flow::More => {}
+                Flow::More | Flow::Pending => {}
                 Flow::NextInput => break,
                 Flow::Done => break 'inputs,
             }

@@ -10,7 +10,10 @@
 //! A fallback interrupts a call: upstream kernels may have bytes not yet pushed and inputs not yet ended.
 //! Each link keeps what is still to be delivered, so that the driver just repeats the interrupted call.
 
-use crate::{Flow, Framing, InputKind, Kernel, Outcome, PlainFile, Programs, Resources};
+use crate::{
+    Flow, Framing, HandOver, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, PlainFile, Programs,
+    Resources, StatusAfter,
+};
 use memchr::{memchr, memrchr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,6 +54,8 @@ pub struct Interruption {
     pub rest: Vec<u8>,
     /// The reason.
     pub reason: &'static str,
+    /// The exit status that the real command's becomes.
+    pub status: StatusAfter,
 }
 
 /// `Err`: one or several kernels fell back, the last of the chain first.
@@ -64,15 +69,19 @@ pub struct Chain {
 pub(crate) struct Link {
     index: usize,
     pub(crate) kernel: Box<dyn Kernel>,
+    /// Whether the kernel has an [`IoControl`]: most have none, and are asked nothing after each call.
+    controls_io: bool,
     /// The incomplete last record.
     pending: Vec<u8>,
     /// The output buffer, reused.
     out: Vec<u8>,
-    /// Whether `set_inputs` was called.
+    /// Whether [`Notice::Inputs`] was sent.
     begun: bool,
     input: Input,
     /// Whether it takes no more input.
     ended: bool,
+    /// Whether its last push left output pending ([`Flow::Pending`]).
+    has_pending_output: bool,
     /// Whether its reader has gone and it continues all the same (`ignores_epipe`).
     unread: bool,
     /// The batch size in bytes, if it is slow per record.
@@ -109,9 +118,9 @@ impl Chain {
                 continue;
             }
             if i == 0 {
-                link.kernel.set_inputs(kinds);
+                link.kernel.notice(Notice::Inputs(kinds));
             } else {
-                link.kernel.set_inputs(&[InputKind::Other]);
+                link.kernel.notice(Notice::Inputs(&[InputKind::Other]));
                 link.say(|kernel, out| kernel.begin_input(None, out), rest, sink)?;
             }
         }
@@ -121,7 +130,7 @@ impl Chain {
     /// Sets the kind of the first kernel's next input, if [`begin`](Chain::begin) did not.
     pub fn set_input(&mut self, kind: InputKind) {
         if let Some(first) = self.links.first_mut() {
-            first.kernel.set_input(kind);
+            first.kernel.notice(Notice::NextInput(kind));
         }
     }
 
@@ -130,13 +139,13 @@ impl Chain {
     pub fn attach(&mut self, resources: &Resources, itself: &[Option<Arc<dyn Programs>>]) {
         for (at, link) in self.links.iter_mut().enumerate() {
             let itself = itself.get(at).cloned().flatten();
-            link.kernel.attach(&Resources { itself, ..resources.clone() });
+            link.kernel.notice(Notice::Resources(&Resources { itself, ..resources.clone() }));
         }
     }
 
     /// Ends all threads of the kernels before a fork.
     pub fn detach(&mut self) {
-        self.links.iter_mut().for_each(|link| link.kernel.detach());
+        self.links.iter_mut().for_each(|link| link.kernel.notice(Notice::ProcessFork));
     }
 
     /// Starts an input of the first kernel.
@@ -150,9 +159,10 @@ impl Chain {
         }
     }
 
-    /// Whether the first kernel takes the current input from its end (see [`Kernel::reads_backwards`]).
+    /// Whether the first kernel takes the current input from its end (see [`IoControl::reads_backwards`]).
     pub fn reads_backwards(&mut self) -> bool {
-        self.links.first_mut().is_some_and(|link| !link.ended && link.kernel.reads_backwards())
+        let first = self.links.first_mut().filter(|link| !link.ended);
+        first.and_then(Link::io_control).is_some_and(|io| io.reads_backwards())
     }
 
     /// Pushes the bytes of one read, cut anywhere, to the first kernel.
@@ -189,7 +199,8 @@ impl Chain {
         let mut taken = 0;
         let call = |kernel: &mut dyn Kernel, _: &mut Vec<u8>| {
             let flow;
-            (taken, flow) = kernel.read_range(file, from..end);
+            let io = kernel.io_control();
+            (taken, flow) = io.map_or((0, Flow::More), |io| io.read_range(file, from..end));
             Ok(flow)
         };
         let fed = link.step(call, &[], rest, sink);
@@ -199,9 +210,10 @@ impl Chain {
         ((taken > 0).then_some(from + taken), fed)
     }
 
-    /// Whether the first kernel prefers to read by itself (see [`Kernel::prefers_reading_itself`]).
-    pub fn prefers_reading_itself(&self, bytes: u64) -> bool {
-        self.links.first().is_some_and(|link| link.reads_on() && link.kernel.prefers_reading_itself(bytes))
+    /// Whether the first kernel prefers to read by itself (see [`IoControl::prefers_reading_itself`]).
+    pub fn prefers_reading_itself(&mut self, bytes: u64) -> bool {
+        let first = self.links.first_mut().filter(|link| link.reads_on());
+        first.and_then(Link::io_control).is_some_and(|io| io.prefers_reading_itself(bytes))
     }
 
     /// Pushes a block to the kernel with this index, as if the kernel before it had printed it. The index
@@ -247,13 +259,8 @@ impl Chain {
     /// Announces to the last kernel that standard output is `/dev/null`.
     pub fn output_is_discarded(&mut self) {
         if let Some(last) = self.links.last_mut() {
-            last.kernel.output_is_discarded();
+            last.kernel.notice(Notice::DiscardedOutput);
         }
-    }
-
-    /// Returns the status of the first kernel's command after a fallback, given that of the real command.
-    pub fn status_after(&self, real: i32) -> i32 {
-        self.links.first().map_or(real, |link| link.kernel.status_after(real))
     }
 
     /// Returns the number of kernels.
@@ -298,7 +305,7 @@ fn feed(links: &mut [Link], block: &[u8], sink: &mut dyn Sink) -> Fed {
 
 /// Drains pending output first: a downstream fallback may have interrupted it.
 fn push_bytes(link: &mut Link, block: &[u8], rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
-    if link.kernel.has_pending_output() {
+    if link.has_pending_output {
         link.pending.extend_from_slice(block);
         let flow = link.pay(rest, sink)?;
         let block = std::mem::take(&mut link.pending);
@@ -336,7 +343,7 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
     }
     while !whole.is_empty() {
         let (piece, later) = whole.split_at(link.piece_of(whole, end));
-        let begun = link.kernel.is_slow_per_record().then(Instant::now);
+        let begun = link.is_slow_per_record().then(Instant::now);
         let flow = link.step(|kernel, out| kernel.push(piece, out), &[piece, later, tail], rest, sink);
         if link.is_interrupted(&flow) {
             link.pending.extend([later, tail].concat());
@@ -353,24 +360,46 @@ fn push_records(link: &mut Link, end: u8, block: &[u8], rest: &mut [Link], sink:
 }
 
 impl Link {
-    fn new((index, kernel): (usize, Box<dyn Kernel>)) -> Self {
+    fn new((index, mut kernel): (usize, Box<dyn Kernel>)) -> Self {
         let (pending, out) = (Vec::new(), Vec::new());
         Link {
             index,
+            controls_io: kernel.io_control().is_some(),
             kernel,
             pending,
             out,
             begun: false,
             input: Input::Open,
             ended: false,
+            has_pending_output: false,
             unread: false,
             piece_bytes: PIECE_BYTES,
         }
     }
 
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        if self.controls_io { self.kernel.io_control() } else { None }
+    }
+
+    pub(crate) fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        self.kernel.parallel()
+    }
+
+    fn is_slow_per_record(&mut self) -> bool {
+        self.io_control().is_some_and(|io| io.is_slow_per_record())
+    }
+
+    fn requires_flush(&mut self) -> bool {
+        self.io_control().is_some_and(|io| io.requires_flush())
+    }
+
+    fn ignores_epipe(&mut self) -> bool {
+        self.io_control().is_some_and(|io| io.ignores_epipe())
+    }
+
     /// Returns the length of the next batch of these records: at least one record.
-    fn piece_of(&self, records: &[u8], end: u8) -> usize {
-        if records.len() <= self.piece_bytes || !self.kernel.is_slow_per_record() {
+    fn piece_of(&mut self, records: &[u8], end: u8) -> usize {
+        if records.len() <= self.piece_bytes || !self.is_slow_per_record() {
             return records.len();
         }
         let last = memrchr(end, &records[..self.piece_bytes]).or_else(|| memchr(end, records));
@@ -387,7 +416,7 @@ impl Link {
 
     fn arrives(&mut self, block: &[u8]) {
         if self.reads_on() && matches!(self.kernel.framing(), Framing::Records(_)) {
-            self.kernel.arrives(block);
+            self.kernel.notice(Notice::Arrival(block));
         }
     }
 
@@ -432,38 +461,44 @@ impl Link {
         let room = if rest.is_empty() && !self.unread { sink.room() } else { None };
         let outcome = call(self.kernel.as_mut(), room.unwrap_or(&mut out));
         let passed = match self.unread {
-            true if self.kernel.ignores_epipe() => Ok(Flow::More),
-            true => Ok(Flow::Done),
+            true => Ok(if self.ignores_epipe() { Flow::More } else { Flow::Done }),
             false if out.is_empty() => Ok(Flow::More),
             false => push(rest, &out, sink),
         };
         let passed = self.after_call(passed, out, sink);
-        if let Err(hand_over) = outcome {
-            let mut left = self.kernel.unconsumed();
-            left.extend_from_slice(&given.concat()[hand_over.consumed..]);
-            self.ended = true;
-            let mut all = passed.err().unwrap_or_default();
-            all.push(Interruption { link: self.index, rest: left, reason: hand_over.reason });
-            return Err(all);
-        }
+        let flow = match outcome {
+            Ok(flow) => flow,
+            Err(hand_over) => return Err(self.interrupt(hand_over, given, passed)),
+        };
         // Recorded before a downstream fallback is reported: the driver must not call this kernel again.
-        match outcome {
-            Ok(Flow::Done) => self.ended = true,
-            Ok(Flow::NextInput) if self.input == Input::Open => self.input = Input::Enough,
+        self.has_pending_output = flow == Flow::Pending;
+        match flow {
+            Flow::Done => self.ended = true,
+            Flow::NextInput if self.input == Input::Open => self.input = Input::Enough,
             _ => {}
         }
         if passed? == Flow::Done && !self.goes_on_unread() {
             return Ok(Flow::Done);
         }
-        match outcome {
-            Ok(Flow::Done) => {
+        match flow {
+            Flow::Done => {
                 end(rest, sink)?;
                 Ok(Flow::Done)
             }
-            Ok(Flow::NextInput) if self.index > 0 => self.close(rest, sink),
-            Ok(flow) => Ok(flow),
-            Err(_) => Ok(Flow::More),
+            Flow::NextInput if self.index > 0 => self.close(rest, sink),
+            Flow::Pending => Ok(Flow::More),
+            flow => Ok(flow),
         }
+    }
+
+    /// Ends the kernel, which fell back. Returns all interruptions of the call.
+    fn interrupt(&mut self, hand_over: HandOver, given: &[&[u8]], passed: Fed) -> Vec<Interruption> {
+        let HandOver { consumed, unconsumed: mut rest, reason, status } = hand_over;
+        rest.extend_from_slice(&given.concat()[consumed..]);
+        self.ended = true;
+        let mut all = passed.err().unwrap_or_default();
+        all.push(Interruption { link: self.index, rest, reason, status });
+        all
     }
 
     /// Passes on a piece of `block` that the kernel prints unchanged. `None`: the kernel did nothing.
@@ -472,7 +507,7 @@ impl Link {
             return None;
         }
         let mut out = std::mem::take(&mut self.out);
-        let Some(piece) = self.kernel.pass_on(block, &mut out) else {
+        let Some(piece) = self.io_control().and_then(|io| io.pass_on(block, &mut out)) else {
             self.out = out;
             return None;
         };
@@ -495,7 +530,7 @@ impl Link {
     /// Flushes and reports diagnostics after a call whose output was passed on. Keeps `out` for reuse.
     fn after_call(&mut self, passed: Fed, mut out: Vec<u8>, sink: &mut dyn Sink) -> Fed {
         let passed = match passed {
-            Ok(Flow::More) if !self.unread && self.kernel.requires_flush() => Ok(sink.flush()),
+            Ok(Flow::More) if !self.unread && self.requires_flush() => Ok(sink.flush()),
             passed => passed,
         };
         out.clear();
@@ -509,7 +544,7 @@ impl Link {
 
     /// Whether this kernel continues although its reader has gone. If not, it ends, as with EPIPE.
     fn goes_on_unread(&mut self) -> bool {
-        let goes_on = !self.ended && self.kernel.ignores_epipe();
+        let goes_on = !self.ended && self.ignores_epipe();
         self.unread |= goes_on;
         self.ended |= !goes_on;
         goes_on
@@ -517,9 +552,9 @@ impl Link {
 
     /// Drains the kernel's pending output.
     fn pay(&mut self, rest: &mut [Link], sink: &mut dyn Sink) -> Fed {
-        while self.kernel.has_pending_output() && !self.ended {
+        while self.has_pending_output && !self.ended {
             let pending = std::mem::take(&mut self.pending);
-            let fed = self.step(|kernel, out| kernel.resume(out), &[&pending], rest, sink);
+            let fed = self.step(|kernel, out| kernel.push(&[], out), &[&pending], rest, sink);
             self.pending = pending;
             let flow = fed?;
             if flow != Flow::More {
@@ -588,7 +623,6 @@ fn end(links: &mut [Link], sink: &mut dyn Sink) -> Fed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::HandOver;
     use std::ops::Range;
 
     /// Upper-cases lines; falls back at a line that begins with `!`, is done after one that begins with `.`.
@@ -605,7 +639,7 @@ mod tests {
             let mut at = 0;
             for line in block.split_inclusive(|b| *b == b'\n') {
                 match line[0] {
-                    b'!' => return Err(HandOver { consumed: at, reason: "a mark" }),
+                    b'!' => return Err(HandOver::at(at, "a mark")),
                     b'.' => return Ok(Flow::Done),
                     _ => {}
                 }
@@ -701,12 +735,10 @@ mod tests {
             Framing::Records(b'\n')
         }
 
-        fn is_slow_per_record(&self) -> bool {
-            self.enough % 2 == 1
-        }
-
-        fn set_inputs(&mut self, _kinds: &[InputKind]) {
-            self.lines = 0;
+        fn notice(&mut self, notice: Notice<'_>) {
+            if let Notice::Inputs(_) = notice {
+                self.lines = 0;
+            }
         }
 
         fn begin_input(&mut self, _name: Option<&[u8]>, out: &mut Vec<u8>) {
@@ -735,6 +767,16 @@ mod tests {
             out.extend_from_slice(b"end\n");
             Ok(Flow::Done)
         }
+
+        fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+            Some(self)
+        }
+    }
+
+    impl IoControl for Teller {
+        fn is_slow_per_record(&mut self) -> bool {
+            self.enough % 2 == 1
+        }
     }
 
     /// Passes this many bytes on, and then falls back.
@@ -751,7 +793,7 @@ mod tests {
             let consumed = block.len().min(self.after);
             out.extend_from_slice(&block[..consumed]);
             self.after -= consumed;
-            if consumed < block.len() { Err(HandOver { consumed, reason: "enough" }) } else { Ok(Flow::More) }
+            if consumed < block.len() { Err(HandOver::at(consumed, "enough")) } else { Ok(Flow::More) }
         }
     }
 
@@ -837,6 +879,12 @@ mod tests {
             Ok(Flow::More)
         }
 
+        fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+            Some(self)
+        }
+    }
+
+    impl IoControl for AllButLast {
         fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
             self.passes.then(|| {
                 out.push(b'<');

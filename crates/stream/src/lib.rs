@@ -7,22 +7,26 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 mod chain;
+mod hand_over;
+mod io_control;
 mod joined;
 mod kernel;
 pub mod memory;
 mod memory_share;
 mod meter;
 pub mod ordered;
+mod parallel;
 mod resources;
 pub mod team;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
+pub use hand_over::{HandOver, StatusAfter};
+pub use io_control::IoControl;
 pub use joined::Joined;
-pub use kernel::{
-    Complaint, Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Outcome, Peer, Sharing, known,
-};
+pub use kernel::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Notice, Outcome};
 pub use memory_share::Holding;
 pub use meter::{Call, Metered, Tell};
+pub use parallel::{Parallel, Peer, Sharing, known};
 pub use resources::{Files, PlainFile, Programs, Resources, Started, Storage, Stored};
 
 /// The size of a block in bytes, unless a single line is longer. 64–256 KiB measured best on our machines.

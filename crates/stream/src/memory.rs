@@ -1,7 +1,7 @@
 //! Drives a kernel over inputs in memory, for tests and measurements. It shows the contract in its smallest
 //! form.
 
-use crate::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Storage, Stored};
+use crate::{Flow, Framing, HandOver, InputKind, JoinKernel, Kernel, Notice, Storage, Stored};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,8 +27,8 @@ pub enum Ended {
         input: usize,
         /// The byte offset in it.
         offset: usize,
-        /// The reason.
-        reason: &'static str,
+        /// What the kernel says of it.
+        hand_over: HandOver,
     },
 }
 
@@ -45,20 +45,20 @@ pub fn next_block(rest: &[u8], framing: Framing, block_bytes: usize) -> usize {
 /// Runs a kernel over its inputs, in blocks of about `block_bytes`, appending to `out`.
 pub fn run(kernel: &mut dyn Kernel, sources: &[Source<'_>], block_bytes: usize, out: &mut Vec<u8>) -> Ended {
     let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
-    kernel.set_inputs(&kinds);
+    kernel.notice(Notice::Inputs(&kinds));
     for (input, source) in sources.iter().enumerate() {
         kernel.begin_input(source.name, out);
-        let handed = |HandOver { consumed, reason }, done: usize| Ended::HandedOver {
+        let handed = |hand_over: HandOver, done: usize| Ended::HandedOver {
             input,
-            offset: done + consumed,
-            reason,
+            offset: done + hand_over.consumed,
+            hand_over,
         };
-        let mut done = 0;
-        while done < source.bytes.len() {
+        let (mut done, mut is_pending) = (0, false);
+        while is_pending || done < source.bytes.len() {
             let rest = &source.bytes[done..];
-            let size = next_block(rest, kernel.framing(), block_bytes);
+            let size = if is_pending { 0 } else { next_block(rest, kernel.framing(), block_bytes) };
             match kernel.push(&rest[..size], out) {
-                Ok(Flow::More) => {}
+                Ok(flow @ (Flow::More | Flow::Pending)) => is_pending = flow == Flow::Pending,
                 Ok(Flow::NextInput) => break,
                 Ok(Flow::Done) => return Ended::Whole,
                 Err(hand_over) => return handed(hand_over, done),
@@ -75,9 +75,7 @@ pub fn run(kernel: &mut dyn Kernel, sources: &[Source<'_>], block_bytes: usize, 
         match kernel.finish(out) {
             Ok(Flow::More) => {}
             Ok(_) => return Ended::Whole,
-            Err(HandOver { reason, .. }) => {
-                return Ended::HandedOver { input: sources.len(), offset: 0, reason };
-            }
+            Err(hand_over) => return Ended::HandedOver { input: sources.len(), offset: 0, hand_over },
         }
     }
 }

@@ -4,7 +4,8 @@
 //! cost. A chain without meters has no such cost.
 
 use crate::{
-    Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Outcome, Peer, PlainFile, Resources, known,
+    Complaint, Flow, Framing, IoControl, JoinKernel, Kernel, Notice, Outcome, Parallel, Peer, PlainFile,
+    known,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,8 +62,8 @@ impl Kernel for Metered {
         self.kernel.framing()
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
-        self.kernel.set_inputs(kinds);
+    fn notice(&mut self, notice: Notice<'_>) {
+        self.kernel.notice(notice);
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
@@ -73,54 +74,8 @@ impl Kernel for Metered {
         });
     }
 
-    fn reads_backwards(&mut self) -> bool {
-        self.kernel.reads_backwards()
-    }
-
-    fn arrives(&mut self, bytes: &[u8]) {
-        self.kernel.arrives(bytes);
-    }
-
-    fn attach(&mut self, resources: &Resources) {
-        self.kernel.attach(resources);
-    }
-
-    fn detach(&mut self) {
-        self.kernel.detach();
-    }
-
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.measure(block.len(), out, |kernel, out| kernel.push(block, out))
-    }
-
-    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
-        let before = out.len();
-        let start = Instant::now();
-        let piece = self.kernel.pass_on(block, out)?;
-        let ns = start.elapsed().as_nanos() as u64;
-        let printed = out.len().saturating_sub(before) + piece.len();
-        (self.tell)(Call { ns, given: block.len(), printed, handed_over: false });
-        Some(piece)
-    }
-
-    fn has_pending_output(&self) -> bool {
-        self.kernel.has_pending_output()
-    }
-
-    fn resume(&mut self, out: &mut Vec<u8>) -> Outcome {
-        self.measure(0, out, |kernel, out| kernel.resume(out))
-    }
-
-    fn prefers_reading_itself(&self, bytes: u64) -> bool {
-        self.kernel.prefers_reading_itself(bytes)
-    }
-
-    fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
-        let start = Instant::now();
-        let (taken, flow) = self.kernel.read_range(file, range);
-        let ns = start.elapsed().as_nanos() as u64;
-        (self.tell)(Call { ns, given: taken as usize, printed: 0, handed_over: false });
-        (taken, flow)
     }
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
@@ -131,22 +86,6 @@ impl Kernel for Metered {
         self.measure(0, out, |kernel, out| kernel.finish(out))
     }
 
-    fn unconsumed(&mut self) -> Vec<u8> {
-        self.kernel.unconsumed()
-    }
-
-    fn output_is_discarded(&mut self) {
-        self.kernel.output_is_discarded();
-    }
-
-    fn ignores_epipe(&mut self) -> bool {
-        self.kernel.ignores_epipe()
-    }
-
-    fn requires_flush(&self) -> bool {
-        self.kernel.requires_flush()
-    }
-
     fn messages(&mut self) -> Vec<u8> {
         self.kernel.messages()
     }
@@ -155,28 +94,68 @@ impl Kernel for Metered {
         self.kernel.status()
     }
 
-    fn status_after(&self, real: i32) -> i32 {
-        self.kernel.status_after(real)
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        if self.kernel.io_control().is_some() { Some(self) } else { None }
     }
 
-    fn fork(&self) -> Option<Peer> {
-        let peer = self.kernel.fork()?;
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        if self.kernel.parallel().is_some() { Some(self) } else { None }
+    }
+}
+
+/// A measured kernel gets whole blocks, even if it is slow per record.
+impl IoControl for Metered {
+    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let before = out.len();
+        let start = Instant::now();
+        let piece = self.kernel.io_control()?.pass_on(block, out)?;
+        let ns = start.elapsed().as_nanos() as u64;
+        let printed = out.len().saturating_sub(before) + piece.len();
+        (self.tell)(Call { ns, given: block.len(), printed, handed_over: false });
+        Some(piece)
+    }
+
+    fn reads_backwards(&mut self) -> bool {
+        self.kernel.io_control().is_some_and(|io| io.reads_backwards())
+    }
+
+    fn prefers_reading_itself(&mut self, bytes: u64) -> bool {
+        self.kernel.io_control().is_some_and(|io| io.prefers_reading_itself(bytes))
+    }
+
+    fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+        let Some(io) = self.kernel.io_control() else { return (0, Flow::More) };
+        let start = Instant::now();
+        let (taken, flow) = io.read_range(file, range);
+        let ns = start.elapsed().as_nanos() as u64;
+        (self.tell)(Call { ns, given: taken as usize, printed: 0, handed_over: false });
+        (taken, flow)
+    }
+
+    fn requires_flush(&mut self) -> bool {
+        self.kernel.io_control().is_some_and(|io| io.requires_flush())
+    }
+
+    fn ignores_epipe(&mut self) -> bool {
+        self.kernel.io_control().is_some_and(|io| io.ignores_epipe())
+    }
+}
+
+impl Parallel for Metered {
+    fn fork(&mut self) -> Option<Peer> {
+        let peer = self.kernel.parallel()?.fork()?;
         let kernel = Box::new(Metered::new(peer.kernel, Arc::clone(&self.tell)));
         Some(Peer { kernel, ..peer })
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
-        if let Some(peer) = known::<Metered>(peer) {
-            self.kernel.merge(peer.kernel);
+        if let (Some(peer), Some(own)) = (known::<Metered>(peer), self.kernel.parallel()) {
+            own.merge(peer.kernel);
         }
     }
 
-    fn set_preceding_byte(&mut self, last: u8) {
-        self.kernel.set_preceding_byte(last);
-    }
-
-    fn keeps_records_whole(&self, end: u8) -> bool {
-        self.kernel.keeps_records_whole(end)
+    fn keeps_records_whole(&mut self, end: u8) -> bool {
+        self.kernel.parallel().is_some_and(|own| own.keeps_records_whole(end))
     }
 }
 
@@ -248,7 +227,7 @@ mod tests {
         fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
             let end = block.iter().position(|byte| *byte == b'!');
             out.extend(block[..end.unwrap_or(block.len())].iter().flat_map(|byte| [*byte, *byte]));
-            end.map_or(Ok(Flow::More), |consumed| Err(HandOver { consumed, reason: "a mark" }))
+            end.map_or(Ok(Flow::More), |consumed| Err(HandOver::at(consumed, "a mark")))
         }
 
         fn status(&self) -> i32 {
@@ -266,7 +245,7 @@ mod tests {
         let mut kernel = Metered::new(Box::new(Twice), Arc::new(tell));
         let mut out = b"before".to_vec();
         assert_eq!(kernel.push(b"abc", &mut out), Ok(Flow::More));
-        assert_eq!(kernel.push(b"d!e", &mut out), Err(HandOver { consumed: 1, reason: "a mark" }));
+        assert_eq!(kernel.push(b"d!e", &mut out), Err(HandOver::at(1, "a mark")));
         assert_eq!((out.as_slice(), kernel.status()), (&b"beforeaabbccdd"[..], 4));
         assert_eq!(*calls.lock().expect("not poisoned"), [(3, 6, false), (1, 2, true)]);
     }

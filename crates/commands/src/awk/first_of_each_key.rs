@@ -186,7 +186,7 @@ impl Kernel for FirstOfEachKey {
         if self.lately.0 >= LATELY {
             if self.lately.1 * LEFT_MAX > self.lately.0 {
                 self.in_vain = true;
-                return Err(HandOver { consumed: 0, reason: "nearly every record is the first of its kind" });
+                return Err(HandOver::at(0, "nearly every record is the first of its kind"));
             }
             self.lately = (0, 0);
         }

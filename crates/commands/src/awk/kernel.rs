@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, known};
+use pelton_stream::{Flow, Framing, HandOver, IoControl, Kernel, Outcome, Parallel, Peer, known};
 
 use crate::regex::Regex;
 
@@ -221,10 +221,6 @@ impl Kernel for AwkKernel {
         Framing::Records(self.manner.record_end)
     }
 
-    fn is_slow_per_record(&self) -> bool {
-        self.manner.loops
-    }
-
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
         self.begin();
         self.machine.file_records = 0;
@@ -238,7 +234,7 @@ impl Kernel for AwkKernel {
         }
         if self.machine.exactly {
             let added = self.carry_out(block).is_ok();
-            return if added { Ok(Flow::More) } else { Err(HandOver { consumed: 0, reason: ORDER }) };
+            return if added { Ok(Flow::More) } else { Err(HandOver::at(0, ORDER)) };
         }
         let nul = if self.manner.minds_nul { memchr::memchr(0, block) } else { None };
         let judged = nul.map_or(block.len(), |at| {
@@ -252,7 +248,7 @@ impl Kernel for AwkKernel {
             return Ok(Flow::Done);
         }
         if nul.is_some() {
-            return Err(HandOver { consumed: judged, reason: "a NUL in the input" });
+            return Err(HandOver::at(judged, "a NUL in the input"));
         }
         Ok(Flow::More)
     }
@@ -280,7 +276,23 @@ impl Kernel for AwkKernel {
         self.machine.status
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl IoControl for AwkKernel {
+    fn is_slow_per_record(&mut self) -> bool {
+        self.manner.loops
+    }
+}
+
+impl Parallel for AwkKernel {
+    fn fork(&mut self) -> Option<Peer> {
         if let Some(firsts) = self.firsts.as_ref().filter(|_| self.begun && !self.over) {
             return firsts.fork();
         }
@@ -305,7 +317,7 @@ impl Kernel for AwkKernel {
         }
     }
 
-    fn keeps_records_whole(&self, end: u8) -> bool {
+    fn keeps_records_whole(&mut self, end: u8) -> bool {
         end == b'\n' && self.manner.record_end == end && self.manner.whole_lines
     }
 }

@@ -1,6 +1,6 @@
 //! `X | wc -l` where X keeps the number of lines: the lines of X's input are counted, and X need not run.
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, known};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Parallel, Peer, known};
 
 use crate::bytes::scan;
 
@@ -38,7 +38,18 @@ impl Kernel for LineCount {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        out.extend_from_slice(format!("{}\n", self.lines).as_bytes());
+        Ok(Flow::Done)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for LineCount {
+    fn fork(&mut self) -> Option<Peer> {
         // The state of the last line does not matter between blocks.
         let kernel = LineCount::new(self.completes);
         (!self.completes).then(|| Peer::of_fold(kernel))
@@ -46,11 +57,6 @@ impl Kernel for LineCount {
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
         self.lines += known::<LineCount>(peer).map_or(0, |peer| peer.lines);
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        out.extend_from_slice(format!("{}\n", self.lines).as_bytes());
-        Ok(Flow::Done)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome, Parallel, Peer};
 use pelton_sys::compact::{self, Run};
 
 use crate::{ByteMap, ByteSet};
@@ -109,16 +109,28 @@ impl Kernel for ByteMapKernel {
         Ok(Flow::More)
     }
 
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl IoControl for ByteMapKernel {
     fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
         let same = matches!(self.mapper, Mapper::Identity) && self.deletes.is_none();
         same.then_some(0..block.len())
     }
+}
 
-    fn fork(&self) -> Option<Peer> {
+impl Parallel for ByteMapKernel {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_blocks(self.clone()))
     }
 
-    fn keeps_records_whole(&self, end: u8) -> bool {
+    fn keeps_records_whole(&mut self, end: u8) -> bool {
         self.table[usize::from(end)] == end && self.keep[usize::from(end)] == 1
     }
 }

@@ -278,9 +278,9 @@ impl GrepKernel {
 
     /// Gives the current read to the real grep, so that it finds a NUL in it where this one would.
     pub(super) fn give_read(&mut self, consumed: usize, reason: &'static str) -> HandOver {
-        self.hold(&self.progress.before.clone());
-        self.held.append(&mut self.progress.kept);
-        HandOver { consumed, reason }
+        let mut unconsumed = self.told(&self.progress.before);
+        unconsumed.append(&mut self.progress.kept);
+        self.fall_back(consumed, reason, unconsumed)
     }
 
     /// Handles a NUL in the current read.

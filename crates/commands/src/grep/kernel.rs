@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
 use pelton_stream::{
-    Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, PlainFile, Programs, Resources, known,
+    Flow, Framing, HandOver, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer, PlainFile,
+    Programs, known,
 };
 
 use crate::regex::{GaveUp, Judges};
@@ -108,8 +109,6 @@ pub(super) struct GrepKernel {
     pub(super) since: usize,
     /// Whether it may fall back.
     pub(super) keeps: bool,
-    /// What the real grep must see first after a fallback.
-    pub(super) held: Vec<u8>,
     /// A short selected line, for counts.
     sample: Vec<u8>,
     /// Lines in which NULs are line ends.
@@ -138,6 +137,9 @@ pub(super) struct GrepKernel {
 /// reader has left.
 const BUFFER_BYTES: u64 = 4096;
 
+/// grep's status if no line is selected.
+const NONE_SELECTED: i32 = 1;
+
 /// Whether no more output is wanted or possible.
 pub(super) type Enough = bool;
 
@@ -157,7 +159,6 @@ impl GrepKernel {
             printed: 0,
             since: 0,
             keeps: options.may_meet_unjudged(),
-            held: Vec::new(),
             sample: Vec::new(),
             zapped: Vec::new(),
             ends_only: false,
@@ -466,16 +467,20 @@ impl GrepKernel {
 
     pub(super) fn hand_over(&mut self, block: &[u8], consumed: usize, reason: &'static str) -> HandOver {
         let lines = if self.options.line_numbers { self.printer.lines_before(block, consumed) } else { 0 };
-        self.hold(&self.now(lines));
-        HandOver { consumed, reason }
+        self.fall_back(consumed, reason, self.told(&self.now(lines)))
     }
 
-    /// Builds the input that tells the real grep this state: as many unselected lines as needed for line
+    /// Falls back: the real grep gets `unconsumed` first. It does not know of lines selected before.
+    pub(super) fn fall_back(&self, consumed: usize, reason: &'static str, unconsumed: Vec<u8>) -> HandOver {
+        HandOver::at(consumed, reason).with_unconsumed(unconsumed).with_status(NONE_SELECTED, self.status())
+    }
+
+    /// Returns the input that tells the real grep this state: as many unselected lines as needed for line
     /// numbers, as many selected ones for a count, a NUL or an invalid character for the message.
-    pub(super) fn hold(&mut self, before: &Before) {
+    pub(super) fn told(&self, before: &Before) -> Vec<u8> {
         if self.is_peer {
             // The first kernel will know it too.
-            return;
+            return Vec::new();
         }
         let innocent = self.options.innocent.as_deref().unwrap_or_default();
         let guilty = self.options.guilty.as_deref().unwrap_or(&self.sample);
@@ -486,8 +491,23 @@ impl GrepKernel {
             (.., Some(withheld)) => (innocent, numbered.saturating_sub(1), [withheld, &b"\n"[..]].concat()),
             _ => (innocent, numbered, Vec::new()),
         };
-        self.held = [line, b"\n"].concat().repeat(count as usize);
-        self.held.extend(last);
+        let mut input = [line, b"\n"].concat().repeat(count as usize);
+        input.extend(last);
+        input
+    }
+
+    /// Looks for a NUL in the bytes of one read.
+    fn arrives(&mut self, bytes: &[u8]) {
+        if self.options.text {
+            return;
+        }
+        if self.reads_stdin {
+            *self.from_stdin.get_or_insert(0) += bytes.len() as u64;
+        }
+        let progress = &mut self.progress;
+        progress.nul = memchr(0, bytes).map(|at| progress.arrived + at as u64);
+        progress.any_nul |= progress.nul.is_some();
+        progress.arrived += bytes.len() as u64;
     }
 
     /// Ends an input, whether it was read to its end or not.
@@ -526,12 +546,15 @@ impl Kernel for GrepKernel {
         Framing::Records(b'\n')
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
-        self.kinds = kinds.to_vec();
-    }
-
-    fn set_input(&mut self, kind: InputKind) {
-        self.kinds.push(kind);
+    fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            Notice::Inputs(kinds) => self.kinds = kinds.to_vec(),
+            Notice::NextInput(kind) => self.kinds.push(kind),
+            Notice::Resources(resources) => self.itself = resources.itself.clone(),
+            Notice::Arrival(bytes) => self.arrives(bytes),
+            Notice::DiscardedOutput => self.unread = true,
+            Notice::PrecedingByte(_) | Notice::ProcessFork => {}
+        }
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
@@ -545,23 +568,6 @@ impl Kernel for GrepKernel {
         self.printed_before = self.printed;
         self.progress = Progress::new(reads);
         self.begun += 1;
-    }
-
-    fn attach(&mut self, resources: &Resources) {
-        self.itself = resources.itself.clone();
-    }
-
-    fn arrives(&mut self, bytes: &[u8]) {
-        if self.options.text {
-            return;
-        }
-        if self.reads_stdin {
-            *self.from_stdin.get_or_insert(0) += bytes.len() as u64;
-        }
-        let progress = &mut self.progress;
-        progress.nul = memchr(0, bytes).map(|at| progress.arrived + at as u64);
-        progress.any_nul |= progress.nul.is_some();
-        progress.arrived += bytes.len() as u64;
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -592,15 +598,6 @@ impl Kernel for GrepKernel {
         })
     }
 
-    /// An input that would only be drained need not be read at all.
-    fn prefers_reading_itself(&self, _bytes: u64) -> bool {
-        self.drains
-    }
-
-    fn read_range(&mut self, _file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
-        (range.end.saturating_sub(range.start), Flow::More)
-    }
-
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let Some(reason) = self.progress.stuck {
             take_all(&mut self.progress.earlier, out);
@@ -618,8 +615,41 @@ impl Kernel for GrepKernel {
         Ok(if self.read_on(out) { Flow::More } else { Flow::Done })
     }
 
+    fn messages(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complaints)
+    }
+
+    fn status(&self) -> i32 {
+        self.trouble.unwrap_or(i32::from(!self.any))
+    }
+
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl IoControl for GrepKernel {
+    /// An input that would only be drained need not be read at all.
+    fn prefers_reading_itself(&mut self, _bytes: u64) -> bool {
+        self.drains
+    }
+
+    fn read_range(&mut self, _file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+        (range.end.saturating_sub(range.start), Flow::More)
+    }
+
+    fn ignores_epipe(&mut self) -> bool {
+        !self.options.text && !self.options.is_quiet() && self.printed <= BUFFER_BYTES
+    }
+}
+
+impl Parallel for GrepKernel {
     /// It works alone where binary data would reveal the reads of the real grep.
-    fn fork(&self) -> Option<Peer> {
+    fn fork(&mut self) -> Option<Peer> {
         let Options { show, text, line_numbers, offsets, limit, .. } = self.options;
         if limit.is_some() || self.unread {
             return None;
@@ -643,29 +673,5 @@ impl Kernel for GrepKernel {
         if self.sample.is_empty() {
             self.sample = peer.sample;
         }
-    }
-
-    fn unconsumed(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
-    }
-
-    fn ignores_epipe(&mut self) -> bool {
-        !self.options.text && !self.options.is_quiet() && self.printed <= BUFFER_BYTES
-    }
-
-    fn output_is_discarded(&mut self) {
-        self.unread = true;
-    }
-
-    fn messages(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.complaints)
-    }
-
-    fn status(&self) -> i32 {
-        self.trouble.unwrap_or(i32::from(!self.any))
-    }
-
-    fn status_after(&self, real: i32) -> i32 {
-        if real == 1 { self.status() } else { real }
     }
 }

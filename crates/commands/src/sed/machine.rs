@@ -1,6 +1,6 @@
 //! Runs a script line by line, as sed does: the kernel for every accepted script.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Parallel, Peer};
 
 use super::cycle::{Held, Line, Space, Waits};
 use super::program::{Program, Work};
@@ -156,15 +156,19 @@ impl Machine {
 
     /// Processes the lines of a block that are not the last; holds the others.
     fn push_holding(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        let leave = |consumed| HandOver { consumed, reason: LEFT };
-        if self.release(false, out).map_err(|Stop| leave(0))? == Flow::Done {
+        if self.release(false, out).map_err(|Stop| self.leave(0, LEFT))? == Flow::Done {
             return Ok(Flow::Done);
         }
         let body = &block[..block.len() - usize::from(block.last() == Some(&self.manner.line_end))];
         let last = memchr::memrchr(self.manner.line_end, body).map_or(0, |at| at + 1);
-        let flow = self.records(&block[..last], out).map_err(leave)?;
+        let flow = self.records(&block[..last], out).map_err(|consumed| self.leave(consumed, LEFT))?;
         self.pending.extend_from_slice(&block[last..]);
         Ok(flow)
+    }
+
+    /// Falls back: the real sed also gets the lines that were held.
+    fn leave(&mut self, consumed: usize, reason: &'static str) -> HandOver {
+        HandOver::at(consumed, reason).with_unconsumed(std::mem::take(&mut self.pending))
     }
 }
 
@@ -194,10 +198,9 @@ impl Kernel for Machine {
         let judged = unjudged.map_or(block.len(), |at| {
             memchr::memrchr(self.manner.line_end, &block[..at]).map_or(0, |end| end + 1)
         });
-        let flow =
-            self.records(&block[..judged], out).map_err(|consumed| HandOver { consumed, reason: LEFT })?;
+        let flow = self.records(&block[..judged], out).map_err(|consumed| self.leave(consumed, LEFT))?;
         if flow == Flow::More && unjudged.is_some() {
-            return Err(HandOver { consumed: judged, reason: UNJUDGED });
+            return Err(self.leave(judged, UNJUDGED));
         }
         Ok(flow)
     }
@@ -206,24 +209,26 @@ impl Kernel for Machine {
         if !self.manner.separate {
             return Ok(Flow::More);
         }
-        self.release(true, out).map_err(|Stop| HandOver { consumed: 0, reason: LEFT })
+        self.release(true, out).map_err(|Stop| self.leave(0, LEFT))
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        self.release(true, out).map_err(|Stop| HandOver { consumed: 0, reason: LEFT })?;
+        self.release(true, out).map_err(|Stop| self.leave(0, LEFT))?;
         Ok(Flow::Done)
-    }
-
-    fn unconsumed(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.pending)
-    }
-
-    fn fork(&self) -> Option<Peer> {
-        let alone = !self.program.counts && !self.owes_end && !self.owes_end_aside;
-        alone.then(|| Peer::of_blocks(Machine::new(self.program.clone(), self.manner)))
     }
 
     fn status(&self) -> i32 {
         self.quit.unwrap_or(0).into()
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Machine {
+    fn fork(&mut self) -> Option<Peer> {
+        let alone = !self.program.counts && !self.owes_end && !self.owes_end_aside;
+        alone.then(|| Peer::of_blocks(Machine::new(self.program.clone(), self.manner)))
     }
 }

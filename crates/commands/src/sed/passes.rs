@@ -4,7 +4,7 @@
 //! text without matches is copied at once. That equals running all commands on each line, since no command
 //! looks at another line and none makes a newline.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Parallel, Peer};
 
 use super::machine::{LEFT, SedMode, UNJUDGED};
 use super::program::{At, Instruction, Program, Select, Substitution, Work};
@@ -122,7 +122,7 @@ impl Kernel for Passes {
         let unjudged = self.judges.first_unjudged(block);
         let judged = &block[..unjudged.unwrap_or(block.len())];
         let whole = memchr::memrchr(b'\n', judged).map_or(0, |end| end + 1);
-        let leave = |consumed, reason| HandOver { consumed, reason };
+        let leave = |consumed, reason| HandOver::at(consumed, reason);
         self.whole_lines(&block[..whole], out).map_err(|consumed| leave(consumed, LEFT))?;
         if unjudged.is_some() {
             return Err(leave(whole, UNJUDGED));
@@ -133,7 +133,13 @@ impl Kernel for Passes {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Passes {
+    fn fork(&mut self) -> Option<Peer> {
         (!self.owes_end).then(|| Peer::of_blocks(self.clone()))
     }
 }

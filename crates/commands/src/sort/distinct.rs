@@ -3,7 +3,7 @@
 //! While identical lines are counted as they arrive, the table has the answer and nothing is ordered. Data
 //! with few identical lines is sorted, as that takes less memory than a table of all of it, but not printed.
 
-use pelton_stream::{Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, Resources};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Notice, Outcome, Parallel};
 
 use super::kernel::SortKernel;
 use super::options::{Mode, SortOptions};
@@ -58,16 +58,8 @@ impl Kernel for DistinctCount {
         self.kernel.framing()
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
-        self.kernel.set_inputs(kinds);
-    }
-
-    fn attach(&mut self, resources: &Resources) {
-        self.kernel.attach(resources);
-    }
-
-    fn detach(&mut self) {
-        self.kernel.detach();
+    fn notice(&mut self, notice: Notice<'_>) {
+        self.kernel.notice(notice);
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -82,14 +74,6 @@ impl Kernel for DistinctCount {
         self.kernel.status()
     }
 
-    fn fork(&self) -> Option<Peer> {
-        self.kernel.fork()
-    }
-
-    fn merge(&mut self, peer: Box<dyn Kernel>) {
-        self.kernel.merge(peer);
-    }
-
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         let lines = match self.kernel.lines_to_print() {
             Some(lines) => lines,
@@ -97,5 +81,9 @@ impl Kernel for DistinctCount {
         };
         out.extend_from_slice(format!("{lines}\n").as_bytes());
         Ok(Flow::Done)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        self.kernel.parallel()
     }
 }

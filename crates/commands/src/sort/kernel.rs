@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use pelton_stream::{
-    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, Kernel, Outcome, Peer, PlainFile, Resources, known,
+    BLOCK_BYTES, Flow, Framing, HandOver, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer,
+    PlainFile, Resources, known,
 };
 
 use pelton_stream::team::Helpers;
@@ -99,14 +100,21 @@ impl SortKernel {
         (self.complaint, self.failed) = (complaint, true);
         self.state = State::Ended;
     }
-}
 
-impl Kernel for SortKernel {
-    fn framing(&self) -> Framing {
-        Framing::Records(self.terminator)
+    /// Falls back: the real sort gets all lines. The state of a peer is merged instead.
+    fn hand_over(&mut self, consumed: usize, reason: &'static str) -> HandOver {
+        let hand_over = HandOver::at(consumed, reason);
+        if self.is_peer {
+            return hand_over;
+        }
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Reading(collector) => hand_over.with_unconsumed(collector.into_text()),
+            _ => hand_over,
+        }
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
+    /// Makes room for inputs of these kinds, if their sizes are known.
+    fn expect(&mut self, kinds: &[InputKind]) {
         let bytes = |kind: &InputKind| match kind {
             InputKind::Regular { bytes } => Some(*bytes),
             InputKind::Copied | InputKind::Other => None,
@@ -118,6 +126,7 @@ impl Kernel for SortKernel {
         }
     }
 
+    /// Uses these threads, memory and spill files from now on.
     fn attach(&mut self, resources: &Resources) {
         self.helpers = resources.helpers.clone();
         if let State::Reading(collector) = &mut self.state {
@@ -126,6 +135,7 @@ impl Kernel for SortKernel {
         }
     }
 
+    /// Ends all threads.
     fn detach(&mut self) {
         self.helpers = Helpers::default();
         match &mut self.state {
@@ -134,16 +144,31 @@ impl Kernel for SortKernel {
             State::Ended => {}
         }
     }
+}
+
+impl Kernel for SortKernel {
+    fn framing(&self) -> Framing {
+        Framing::Records(self.terminator)
+    }
+
+    fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            Notice::Inputs(kinds) => self.expect(kinds),
+            Notice::Resources(resources) => self.attach(resources),
+            Notice::ProcessFork => self.detach(),
+            _ => {}
+        }
+    }
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
         let State::Reading(collector) = &mut self.state else { return Ok(Flow::More) };
         if self.is_peer && collector.wants_no_more() {
-            return Err(HandOver { consumed: 0, reason: "a peer has no more memory, or nothing to count" });
+            return Err(HandOver::at(0, "a peer has no more memory, or nothing to count"));
         }
         collector.push(block);
         if collector.must_hand_over() {
             let reason = "more than memory holds, where NaNs may be: sort compares what is not defined";
-            return Err(HandOver { consumed: block.len(), reason });
+            return Err(self.hand_over(block.len(), reason));
         }
         if let Some(complaint) = collector.failed() {
             self.give_up(complaint);
@@ -152,27 +177,10 @@ impl Kernel for SortKernel {
         Ok(Flow::More)
     }
 
-    fn prefers_reading_itself(&self, bytes: u64) -> bool {
-        matches!(&self.state, State::Reading(collector) if collector.prefers_reading_itself(bytes))
-    }
-
-    fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
-        let State::Reading(collector) = &mut self.state else { return (0, Flow::More) };
-        let taken = collector.read_range(file, range);
-        if let Some(complaint) = collector.failed() {
-            self.give_up(complaint);
-            return (taken, Flow::Done);
-        }
-        (taken, Flow::More)
-    }
-
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let State::Reading(collector) = &self.state {
             if collector.is_beyond_us() {
-                return Err(HandOver {
-                    consumed: 0,
-                    reason: "several NaNs: sort compares what is not defined",
-                });
+                return Err(self.hand_over(0, "several NaNs: sort compares what is not defined"));
             }
             self.start_printing();
         }
@@ -197,18 +205,33 @@ impl Kernel for SortKernel {
         if self.failed { FAILURE } else { 0 }
     }
 
-    fn unconsumed(&mut self) -> Vec<u8> {
-        if self.is_peer {
-            // Its state is merged.
-            return Vec::new();
-        }
-        match std::mem::replace(&mut self.state, State::Ended) {
-            State::Reading(collector) => collector.into_text(),
-            _ => Vec::new(),
-        }
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl IoControl for SortKernel {
+    fn prefers_reading_itself(&mut self, bytes: u64) -> bool {
+        matches!(&self.state, State::Reading(collector) if collector.prefers_reading_itself(bytes))
+    }
+
+    fn read_range(&mut self, file: &dyn PlainFile, range: Range<u64>) -> (u64, Flow) {
+        let State::Reading(collector) = &mut self.state else { return (0, Flow::More) };
+        let taken = collector.read_range(file, range);
+        if let Some(complaint) = collector.failed() {
+            self.give_up(complaint);
+            return (taken, Flow::Done);
+        }
+        (taken, Flow::More)
+    }
+}
+
+impl Parallel for SortKernel {
+    fn fork(&mut self) -> Option<Peer> {
         let State::Reading(collector) = &self.state else { return None };
         let state = State::Reading(Box::new(collector.fork()?));
         let SortKernel { terminator, unique, style, limit, .. } = *self;
@@ -421,7 +444,8 @@ mod tests {
             assert_eq!(kernel.push(line, &mut out), Ok(Flow::More));
         }
         let outcome = kernel.finish(&mut out);
-        (outcome, kernel.unconsumed(), out)
+        let held = outcome.as_ref().err().map(|hand_over| hand_over.unconsumed.clone());
+        (outcome, held.unwrap_or_default(), out)
     }
 
     #[test]
@@ -481,7 +505,8 @@ mod tests {
             (true, "sort: read failed: /tmp: Input/output error\n"),
         ] {
             let mut kernel = SortKernel::new(&SortOptions::default());
-            kernel.attach(&Resources { storage: Some(Arc::new(Faulty { writes })), ..Resources::default() });
+            let storage = Some(Arc::new(Faulty { writes }) as _);
+            kernel.notice(Notice::Resources(&Resources { storage, ..Resources::default() }));
             let mut out = Vec::new();
             let flow = kernel.push(b"b\na\nand others that are longer\n", &mut out);
             assert_eq!(flow, Ok(if writes { Flow::More } else { Flow::Done }));

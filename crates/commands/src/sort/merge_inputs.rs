@@ -2,7 +2,7 @@
 //!
 //! They arrive one after another, so they must be kept: in memory, or else in a file.
 
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, Holding, Kernel, Outcome, Resources};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Holding, Kernel, Notice, Outcome};
 
 use super::kernel::{FAILURE, complete};
 use super::merge::Merge;
@@ -54,8 +54,10 @@ impl Kernel for MergeKernel {
         Framing::Records(self.terminator)
     }
 
-    fn attach(&mut self, resources: &Resources) {
-        self.texts.spill_to(SpillDirectory::of(resources, &self.memory));
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Resources(resources) = notice {
+            self.texts.spill_to(SpillDirectory::of(resources, &self.memory));
+        }
     }
 
     fn begin_input(&mut self, _name: Option<&[u8]>, _out: &mut Vec<u8>) {

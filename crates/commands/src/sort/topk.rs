@@ -4,7 +4,7 @@
 //! The others go into a pool; a full pool is sorted and cut to K. That keeps the order, the ties and the
 //! stability of the whole sort, since it is the same sort.
 
-use pelton_stream::{Flow, Framing, Holding, Kernel, Outcome, Resources};
+use pelton_stream::{Flow, Framing, Holding, Kernel, Notice, Outcome, Resources};
 
 use super::engine::{Engine, Keyed};
 use super::kernel::SortKernel;
@@ -62,20 +62,18 @@ impl Kernel for TopK {
         Framing::Records(self.terminator)
     }
 
-    fn attach(&mut self, resources: &Resources) {
-        self.resources = resources.clone();
-        match &mut self.state {
-            State::Sorting(kernel) => kernel.attach(resources),
-            State::Pooling(_) => {
-                self.held = self.held.take().or_else(|| resources.storage.as_ref().map(Holding::new));
-            }
+    fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            Notice::Resources(resources) => self.resources = resources.clone(),
+            Notice::ProcessFork => self.resources = Resources::default(),
+            _ => return,
         }
-    }
-
-    fn detach(&mut self) {
-        self.resources = Resources::default();
-        if let State::Sorting(kernel) = &mut self.state {
-            kernel.detach();
+        match &mut self.state {
+            State::Sorting(kernel) => kernel.notice(notice),
+            State::Pooling(_) => {
+                let storage = self.resources.storage.as_ref();
+                self.held = self.held.take().or_else(|| storage.map(Holding::new));
+            }
         }
     }
 
@@ -89,7 +87,7 @@ impl Kernel for TopK {
             }
             let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
             self.held = None;
-            kernel.attach(&self.resources);
+            kernel.notice(Notice::Resources(&self.resources));
             if !pool.arena.is_empty() {
                 kernel.push(&pool.arena, out)?;
             }

@@ -12,7 +12,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{self, OtherVersions};
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use pelton_sys::bits::{self, RANGES, STEP};
 
 use crate::bytes::decimal::Decimal;
@@ -309,15 +309,21 @@ impl Kernel for CatKernel {
         Ok(Flow::More)
     }
 
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.flush_cr(out);
+        Ok(Flow::Done)
+    }
+
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for CatKernel {
     fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
         let same =
             !self.pending_cr && self.each_byte.as_ref().is_some_and(|each_byte| each_byte.keeps(block));
         same.then_some(0..block.len())
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        self.flush_cr(out);
-        Ok(Flow::Done)
     }
 }
 

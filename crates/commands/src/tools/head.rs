@@ -9,7 +9,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
 use crate::Messages;
@@ -235,6 +235,12 @@ impl Kernel for FirstKernel {
         })
     }
 
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for FirstKernel {
     /// Passes blocks on, except the last one needed.
     fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
         let (_, units) = self.take(block);
@@ -270,17 +276,23 @@ impl Kernel for ButLastKernel {
         Ok(Flow::More)
     }
 
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.held.release(self.count, false, |piece| out.extend_from_slice(piece));
+        self.held.clear();
+        Ok(Flow::More)
+    }
+
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for ButLastKernel {
     /// Passes on everything before the kept tail, if that lies in this block.
     fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
         let start = self.unit.last(self.count, block)?;
         self.held.take_all(|piece| out.extend_from_slice(piece));
         self.held.append(&block[start..]);
         Some(0..start)
-    }
-
-    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
-        self.held.release(self.count, false, |piece| out.extend_from_slice(piece));
-        self.held.clear();
-        Ok(Flow::More)
     }
 }

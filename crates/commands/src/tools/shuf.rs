@@ -168,7 +168,7 @@ struct ShufKernel {
 
 impl ShufKernel {
     /// Returns where each line begins and ends, its terminator left out, in random order.
-    fn shuffle(&mut self) -> Result<Vec<(usize, usize)>, HandOver> {
+    fn shuffle(&mut self) -> Result<Vec<(usize, usize)>, &'static str> {
         let mut lines = Vec::new();
         let mut start = 0;
         for end in memchr_iter(self.terminator, &self.text) {
@@ -179,10 +179,9 @@ impl ShufKernel {
             lines.push((start, self.text.len()));
         }
         if u32::try_from(lines.len()).is_err() {
-            return Err(HandOver { consumed: 0, reason: "more than four thousand million lines" });
+            return Err("more than four thousand million lines");
         }
-        let too_short = HandOver { consumed: 0, reason: "a random source that is too short" };
-        let order = self.random.permutation(lines.len()).ok_or(too_short)?;
+        let order = self.random.permutation(lines.len()).ok_or("a random source that is too short")?;
         Ok(order.into_iter().map(|at| lines[at as usize]).collect())
     }
 }
@@ -200,7 +199,9 @@ impl Kernel for ShufKernel {
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         let order = match self.order.take() {
             Some(order) => order,
-            None => self.shuffle()?,
+            None => self
+                .shuffle()
+                .map_err(|reason| HandOver::at(0, reason).with_unconsumed(std::mem::take(&mut self.text)))?,
         };
         let enough = out.len() + BLOCK_BYTES;
         while out.len() < enough {
@@ -211,10 +212,6 @@ impl Kernel for ShufKernel {
         }
         self.order = Some(order);
         Ok(Flow::More)
-    }
-
-    fn unconsumed(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.text)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::tool::io_errors::{
 };
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::OtherVersions;
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
 use crate::bytes::short_copy::Gather;
@@ -179,11 +179,6 @@ impl Kernel for TacKernel {
         Framing::Bytes
     }
 
-    fn reads_backwards(&mut self) -> bool {
-        self.from_end = true;
-        true
-    }
-
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         if self.from_end {
             self.push_before(block, out);
@@ -209,6 +204,17 @@ impl Kernel for TacKernel {
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         Ok(if self.print(BLOCK_BYTES, out) { Flow::Done } else { Flow::More })
     }
+
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for TacKernel {
+    fn reads_backwards(&mut self) -> bool {
+        self.from_end = true;
+        true
+    }
 }
 
 #[cfg(test)]
@@ -224,7 +230,7 @@ mod tests {
         let mut out = Vec::new();
         match block {
             Some(size) => {
-                assert!(kernel.reads_backwards());
+                assert!(kernel.io_control().is_some_and(|io| io.reads_backwards()));
                 text.rchunks(size).for_each(|block| assert_eq!(kernel.push(block, &mut out), Ok(Flow::More)));
             }
             None => assert_eq!(kernel.push(text, &mut out), Ok(Flow::More)),

@@ -9,7 +9,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::OtherVersions;
-use pelton_stream::{Flow, Framing, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
 use crate::Messages;
@@ -221,6 +221,12 @@ impl Kernel for FromKernel {
         Ok(Flow::More)
     }
 
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for FromKernel {
     fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
         Some(self.skip(block)..block.len())
     }

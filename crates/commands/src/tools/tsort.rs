@@ -74,6 +74,13 @@ struct TsortKernel {
     text: Vec<u8>,
 }
 
+impl TsortKernel {
+    /// Falls back: the real tsort gets all text.
+    fn hand_over(&mut self, reason: &'static str) -> HandOver {
+        HandOver::at(0, reason).with_unconsumed(std::mem::take(&mut self.text))
+    }
+}
+
 impl Kernel for TsortKernel {
     fn framing(&self) -> Framing {
         Framing::Bytes
@@ -81,7 +88,7 @@ impl Kernel for TsortKernel {
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
         if memchr::memchr(0, block).is_some() {
-            return Err(HandOver { consumed: 0, reason: "a NUL, which ends a word" });
+            return Err(self.hand_over("a NUL, which ends a word"));
         }
         self.text.extend_from_slice(block);
         Ok(Flow::More)
@@ -89,11 +96,7 @@ impl Kernel for TsortKernel {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         let sorted = Relations::read(&self.text).and_then(|relations| relations.print(out));
-        sorted.map(|()| Flow::Done).map_err(|reason| HandOver { consumed: 0, reason })
-    }
-
-    fn unconsumed(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.text)
+        sorted.map(|()| Flow::Done).map_err(|reason| self.hand_over(reason))
     }
 }
 

@@ -8,7 +8,7 @@ use pelton_commands::{
     Accept, Context, Family, Implementation, Locale, SortOptions, TopK, UniqOptions, sort_uniq,
 };
 use pelton_stream::memory::{self, Ended, Little, Source};
-use pelton_stream::{BLOCK_BYTES, InputKind, Kernel, Resources};
+use pelton_stream::{BLOCK_BYTES, InputKind, Kernel, Notice, Resources};
 use pelton_testkit::Campaign;
 use pelton_testkit::campaign::{Lone, tally};
 
@@ -108,7 +108,7 @@ impl Pair {
         let run = || {
             let mut kernel = self.kernel(&oracles.utf8).unwrap_or_else(|declined| panic!("{declined}"));
             let mut out = Vec::new();
-            kernel.attach(resources);
+            kernel.notice(Notice::Resources(resources));
             assert_eq!(memory::run(&mut *kernel, &[source], block_bytes, &mut out), Ended::Whole);
             out
         };

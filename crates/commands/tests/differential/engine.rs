@@ -11,7 +11,7 @@ use pelton_commands::{
 };
 use pelton_stream::memory::{self, Ended, Little, Source};
 use pelton_stream::team::{self, Helpers, Policy, memory::Together};
-use pelton_stream::{BLOCK_BYTES, InputKind, Resources, Storage};
+use pelton_stream::{BLOCK_BYTES, InputKind, Notice, Resources, Storage};
 
 use crate::case::Case;
 use crate::grammars::{Grammar, without_chance};
@@ -267,15 +267,15 @@ impl Engine {
     fn together(&mut self, command: &dyn Command, case: &Case, block_bytes: usize) -> Option<Answer> {
         let sources = sources(command, case);
         let together = team::memory::run(command.kernel().ok()?, &sources, block_bytes, 3)?;
-        let Together { mut stdout, mut stderr, chain, rest } = together;
+        let Together { mut stdout, mut stderr, chain, stop } = together;
         let mut status = chain.statuses().first().copied().unwrap_or(0);
-        if let Some(rest) = rest {
+        if let Some(stop) = stop {
             let args = command.resume_args()?;
-            let answer = self.oracle.answer(&args, &rest, true, self.name_of(case));
+            let answer = self.oracle.answer(&args, &stop.rest, true, self.name_of(case));
             self.tally.processes += 1;
             stdout.extend(answer.stdout);
             stderr.extend(answer.stderr);
-            status = chain.status_after(answer.status);
+            status = stop.status.given(answer.status);
         }
         Some(Answer { stdout, stderr, status })
     }
@@ -324,21 +324,23 @@ impl Engine {
             return Answer { stdout, stderr, status: kernel.status() };
         };
         if let Some(resources) = resources {
-            kernel.attach(resources);
+            kernel.notice(Notice::Resources(resources));
         }
         match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
             Ended::Whole => Answer { stdout, stderr: kernel.messages(), status: kernel.status() },
-            Ended::HandedOver { input, offset, reason } => {
+            Ended::HandedOver { input, offset, hand_over } => {
                 self.tally.handed_over += 1;
-                let Some(args) = command.resume_args() else { panic!("hands over without a way: {reason}") };
-                let mut rest = kernel.unconsumed();
+                let Some(args) = command.resume_args() else {
+                    panic!("hands over without a way: {}", hand_over.reason)
+                };
+                let mut rest = hand_over.unconsumed;
                 rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
                 sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
                 let answer = self.oracle.answer(&args, &rest, true, self.name_of(case));
                 self.tally.processes += 1;
                 stdout.extend(answer.stdout);
                 let stderr = [kernel.messages(), answer.stderr].concat();
-                Answer { stdout, stderr, status: kernel.status_after(answer.status) }
+                Answer { stdout, stderr, status: hand_over.status.given(answer.status) }
             }
         }
     }

@@ -16,7 +16,7 @@ use super::{Rewrite, Rule, Site};
 use crate::graph::Resume;
 use crate::node::{MakeKernel, Node, Work};
 use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input};
-use pelton_stream::{Framing, InputKind, Kernel, Outcome, Peer, Resources, Sharing, known};
+use pelton_stream::{Framing, IoControl, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -126,25 +126,13 @@ impl Kernel for FilterThenMap {
         self.filter.framing()
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
-        self.filter.set_inputs(kinds);
+    fn notice(&mut self, notice: Notice<'_>) {
+        self.filter.notice(notice);
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
         // A line filter prints nothing here.
         self.filter.begin_input(name, &mut self.kept);
-    }
-
-    fn arrives(&mut self, bytes: &[u8]) {
-        self.filter.arrives(bytes);
-    }
-
-    fn attach(&mut self, resources: &Resources) {
-        self.filter.attach(resources);
-    }
-
-    fn detach(&mut self) {
-        self.filter.detach();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -159,18 +147,6 @@ impl Kernel for FilterThenMap {
         self.step(|filter, kept| filter.finish(kept), out)
     }
 
-    fn unconsumed(&mut self) -> Vec<u8> {
-        self.filter.unconsumed()
-    }
-
-    fn output_is_discarded(&mut self) {
-        self.filter.output_is_discarded();
-    }
-
-    fn ignores_epipe(&mut self) -> bool {
-        self.filter.ignores_epipe()
-    }
-
     fn messages(&mut self) -> Vec<u8> {
         self.filter.messages()
     }
@@ -179,24 +155,38 @@ impl Kernel for FilterThenMap {
         self.filter.status()
     }
 
-    fn fork(&self) -> Option<Peer> {
-        let peer = self.filter.fork().filter(|peer| peer.share == Sharing::Blocks)?;
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        if self.filter.io_control().is_some() { Some(self) } else { None }
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        if self.filter.parallel().is_some() { Some(self) } else { None }
+    }
+}
+
+/// The map changes the output, and the filter gets its input as blocks.
+impl IoControl for FilterThenMap {
+    fn ignores_epipe(&mut self) -> bool {
+        self.filter.io_control().is_some_and(|io| io.ignores_epipe())
+    }
+}
+
+impl Parallel for FilterThenMap {
+    fn fork(&mut self) -> Option<Peer> {
+        let peer = self.filter.parallel()?.fork().filter(|peer| peer.share == Sharing::Blocks)?;
         let kernel = FilterThenMap { filter: peer.kernel, map: self.map.clone(), kept: Vec::new() };
         Some(Peer { kernel: Box::new(kernel), ..peer })
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
-        if let Some(peer) = known::<FilterThenMap>(peer) {
-            self.filter.merge(peer.filter);
+        if let (Some(peer), Some(filter)) = (known::<FilterThenMap>(peer), self.filter.parallel()) {
+            filter.merge(peer.filter);
         }
     }
 
-    fn keeps_records_whole(&self, end: u8) -> bool {
-        self.filter.keeps_records_whole(end) && self.map.keeps_records_whole(end)
-    }
-
-    fn status_after(&self, real: i32) -> i32 {
-        self.filter.status_after(real)
+    fn keeps_records_whole(&mut self, end: u8) -> bool {
+        let keeps = self.filter.parallel().is_some_and(|filter| filter.keeps_records_whole(end));
+        keeps && self.map.keeps_records_whole(end)
     }
 }
 
@@ -275,7 +265,7 @@ mod tests {
         let mut kernel = node_kernel(text);
         let mut out = Vec::new();
         let outcome = kernel.push(b"a00\nab\n!\n00b\n", &mut out);
-        assert_eq!(outcome, Err(HandOver { consumed: 7, reason: "a mark" }));
+        assert_eq!(outcome, Err(HandOver::at(7, "a mark")));
         assert_eq!(out, b"A00\n");
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Resources};
+use pelton_stream::{Flow, Framing, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer};
 
 /// Hides files from a kernel: no names, no sizes, no boundaries between them.
 pub(crate) struct Piped {
@@ -26,27 +26,22 @@ impl Kernel for Piped {
         self.kernel.framing()
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
-        let are_files = kinds.iter().all(|kind| matches!(kind, InputKind::Regular { .. }));
-        self.kernel.set_inputs(&[if are_files { InputKind::Copied } else { InputKind::Other }]);
+    fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            Notice::Inputs(kinds) => {
+                let are_files = kinds.iter().all(|kind| matches!(kind, InputKind::Regular { .. }));
+                let kind = if are_files { InputKind::Copied } else { InputKind::Other };
+                self.kernel.notice(Notice::Inputs(&[kind]));
+            }
+            Notice::NextInput(_) => {}
+            other => self.kernel.notice(other),
+        }
     }
 
     fn begin_input(&mut self, _name: Option<&[u8]>, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.started, true) {
             self.kernel.begin_input(None, out);
         }
-    }
-
-    fn arrives(&mut self, bytes: &[u8]) {
-        self.kernel.arrives(bytes);
-    }
-
-    fn attach(&mut self, resources: &Resources) {
-        self.kernel.attach(resources);
-    }
-
-    fn detach(&mut self) {
-        self.kernel.detach();
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -58,10 +53,6 @@ impl Kernel for Piped {
         Ok(flow)
     }
 
-    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
-        if self.satisfied { None } else { self.kernel.pass_on(block, out) }
-    }
-
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.left = self.left.saturating_sub(1);
         if self.left > 0 { Ok(Flow::More) } else { self.kernel.end_input(out) }
@@ -69,22 +60,6 @@ impl Kernel for Piped {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         self.kernel.finish(out)
-    }
-
-    fn unconsumed(&mut self) -> Vec<u8> {
-        self.kernel.unconsumed()
-    }
-
-    fn output_is_discarded(&mut self) {
-        self.kernel.output_is_discarded();
-    }
-
-    fn ignores_epipe(&mut self) -> bool {
-        self.kernel.ignores_epipe()
-    }
-
-    fn requires_flush(&self) -> bool {
-        self.kernel.requires_flush()
     }
 
     fn messages(&mut self) -> Vec<u8> {
@@ -95,23 +70,42 @@ impl Kernel for Piped {
         self.kernel.status()
     }
 
-    fn fork(&self) -> Option<Peer> {
-        self.kernel.fork().filter(|_| !self.satisfied)
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        if self.kernel.io_control().is_some() { Some(self) } else { None }
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        if self.kernel.parallel().is_some() { Some(self) } else { None }
+    }
+}
+
+/// A kernel reads no file itself, as it sees a pipe.
+impl IoControl for Piped {
+    fn pass_on(&mut self, block: &[u8], out: &mut Vec<u8>) -> Option<Range<usize>> {
+        if self.satisfied { None } else { self.kernel.io_control()?.pass_on(block, out) }
+    }
+
+    fn requires_flush(&mut self) -> bool {
+        self.kernel.io_control().is_some_and(|io| io.requires_flush())
+    }
+
+    fn ignores_epipe(&mut self) -> bool {
+        self.kernel.io_control().is_some_and(|io| io.ignores_epipe())
+    }
+}
+
+impl Parallel for Piped {
+    fn fork(&mut self) -> Option<Peer> {
+        if self.satisfied { None } else { self.kernel.parallel()?.fork() }
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
-        self.kernel.merge(peer);
+        if let Some(kernel) = self.kernel.parallel() {
+            kernel.merge(peer);
+        }
     }
 
-    fn set_preceding_byte(&mut self, last: u8) {
-        self.kernel.set_preceding_byte(last);
-    }
-
-    fn keeps_records_whole(&self, end: u8) -> bool {
-        self.kernel.keeps_records_whole(end)
-    }
-
-    fn status_after(&self, real: i32) -> i32 {
-        self.kernel.status_after(real)
+    fn keeps_records_whole(&mut self, end: u8) -> bool {
+        self.kernel.parallel().is_some_and(|kernel| kernel.keeps_records_whole(end))
     }
 }

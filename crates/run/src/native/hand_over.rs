@@ -3,7 +3,7 @@
 use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::worker::{Successor, Worker};
-use pelton_stream::{Chain, Interruption, Sink};
+use pelton_stream::{Chain, Interruption, Sink, StatusAfter};
 use pelton_sys::spawn::{self, Action, Child, Tie};
 use pelton_sys::{pipe, signals};
 use std::fs::File;
@@ -35,7 +35,7 @@ impl Worker {
             let back = pipe::pipe()?;
             let worker = std::process::id();
             if let Some(pid) = spawn::fork_copy()? {
-                self.children.push(Successor { pid, stage: None, before: None });
+                self.children.push(Successor { pid, stage: None, status: StatusAfter::default() });
                 stdout = Some(back.write);
             } else {
                 if self.native.tie == Tie::ToParent && !spawn::dies_with(worker) {
@@ -66,15 +66,14 @@ impl Worker {
             let pid = spawn(&child)?;
             let last = i + 1 == count;
             let stage = Some(if last { last_stage } else { stage });
-            self.children.insert(i, Successor { pid, stage, before: None });
+            let status = if last { stop.status } else { StatusAfter::default() };
+            self.children.insert(i, Successor { pid, stage, status });
             if let Some(next) = next {
                 to_real.read = next.read;
             }
         }
         // Only the real command reads: if it ends early, no write may block on its pipe.
         drop((stdout, to_real.read));
-        after.split_off(1);
-        self.children[count - 1].before = Some(after);
         *out = Out::to(new_out);
         out.take(&stop.rest);
         Ok(())

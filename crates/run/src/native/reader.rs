@@ -375,7 +375,7 @@ impl Reader {
     }
 
     /// If it is time for a team: cuts the block so that the team begins with whole records.
-    fn begin_team(&mut self, chain: &Chain) -> Option<Beginning> {
+    fn begin_team(&mut self, chain: &mut Chain) -> Option<Beginning> {
         let source = &self.sources[self.at];
         let left_bytes = match source.kind {
             // A team only reads forward.

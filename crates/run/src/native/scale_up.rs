@@ -57,7 +57,7 @@ impl Growth {
 
     /// Returns what can be shared from now on, if it is time to. `bytes` were read, and `left_bytes` remain,
     /// if known.
-    pub fn due(&mut self, chain: &Chain, bytes: u64, left_bytes: Option<u64>) -> Option<Shared> {
+    pub fn due(&mut self, chain: &mut Chain, bytes: u64, left_bytes: Option<u64>) -> Option<Shared> {
         if !self.is_due(bytes, left_bytes) {
             return None;
         }
@@ -354,7 +354,7 @@ impl Intake for Stream<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer, Sink};
+    use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Parallel, Peer, Sink};
     use std::io::{Read, Write};
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -372,7 +372,7 @@ mod tests {
             let mut at = 0;
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 if self.is_peer && line[0] == b'!' {
-                    return Err(HandOver { consumed: at, reason: "a mark" });
+                    return Err(HandOver::at(at, "a mark"));
                 }
                 at += line.len();
                 out.extend_from_slice(line);
@@ -380,7 +380,13 @@ mod tests {
             Ok(Flow::More)
         }
 
-        fn fork(&self) -> Option<Peer> {
+        fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+            Some(self)
+        }
+    }
+
+    impl Parallel for Same {
+        fn fork(&mut self) -> Option<Peer> {
             Some(Peer::of_blocks(Same { is_peer: true }))
         }
     }
@@ -408,7 +414,7 @@ mod tests {
         fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
             if let Some(sum) = &mut self.sum {
                 if self.is_peer && block.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"#")) {
-                    return Err(HandOver { consumed: 0, reason: "a number sign" });
+                    return Err(HandOver::at(0, "a number sign"));
                 }
                 for line in block.split_inclusive(|byte| *byte == b'\n') {
                     self.mixes |= self.left > 0 && line[0] == b'#';
@@ -420,10 +426,21 @@ mod tests {
             let consumed = block.len().min(self.left);
             out.extend_from_slice(&block[..consumed]);
             self.left -= consumed;
-            if consumed < block.len() { Err(HandOver { consumed, reason: "enough" }) } else { Ok(Flow::More) }
+            if consumed < block.len() { Err(HandOver::at(consumed, "enough")) } else { Ok(Flow::More) }
         }
 
-        fn fork(&self) -> Option<Peer> {
+        fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+            out.extend_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
+            Ok(Flow::Done)
+        }
+
+        fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+            Some(self)
+        }
+    }
+
+    impl Parallel for Behind {
+        fn fork(&mut self) -> Option<Peer> {
             let peer = Behind { is_peer: true, ..Behind::after(0, Some(0)) };
             let adds = self.sum.is_some() && !self.mixes;
             adds.then(|| if self.left == 0 { Peer::of_fold(peer) } else { Peer::of_sums(peer) })
@@ -432,11 +449,6 @@ mod tests {
         fn merge(&mut self, peer: Box<dyn Kernel>) {
             let known = pelton_stream::known::<Behind>(peer).and_then(|peer| peer.sum);
             self.sum = self.sum.map(|sum| sum + known.unwrap_or(0));
-        }
-
-        fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-            out.extend_from_slice(&self.sum.unwrap_or(0).to_le_bytes());
-            Ok(Flow::Done)
         }
     }
 

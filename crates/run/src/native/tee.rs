@@ -6,7 +6,7 @@
 use super::files;
 use pelton_commands::io_errors::reason;
 use pelton_commands::{Copies, Messages};
-use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Notice, Outcome};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -50,7 +50,8 @@ impl Kernel for CopyKernel {
     }
 
     /// tee opens its files before it reads.
-    fn set_inputs(&mut self, _kinds: &[InputKind]) {
+    fn notice(&mut self, notice: Notice<'_>) {
+        let Notice::Inputs(_) = notice else { return };
         for name in self.copies.paths.clone() {
             match files::open_copy(&name, &self.copies) {
                 Ok(file) => self.open.push((name, file)),
@@ -65,19 +66,26 @@ impl Kernel for CopyKernel {
         Ok(Flow::More)
     }
 
+    fn status(&self) -> i32 {
+        i32::from(self.failed)
+    }
+
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for CopyKernel {
     fn pass_on(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Option<Range<usize>> {
         self.copy(block);
         Some(0..block.len())
-    }
-
-    fn status(&self) -> i32 {
-        i32::from(self.failed)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pelton_stream::InputKind;
 
     #[test]
     fn a_copy_that_cannot_be_written_ends_and_the_others_go_on() {
@@ -87,7 +95,7 @@ mod tests {
         std::fs::write(folder.join("old"), "longer than what comes\n").expect("a file");
         let paths = vec![b"/dev/full".to_vec(), name("old"), name("no/such"), name("new")];
         let mut kernel = CopyKernel::new(Copies { paths, append: false }, Messages::English);
-        kernel.set_inputs(&[InputKind::Other]);
+        kernel.notice(Notice::Inputs(&[InputKind::Other]));
         let mut out = Vec::new();
         for block in [&b"a\nb"[..], b"\nc\n"] {
             assert_eq!(kernel.push(block, &mut out), Ok(Flow::More));

@@ -6,7 +6,7 @@ use super::out::Out;
 use super::reader::{Feed, Reader};
 use super::{Native, meter};
 use pelton_commands::io_errors::{Caller, WriteFailure};
-use pelton_stream::{Chain, Fed};
+use pelton_stream::{Chain, Fed, StatusAfter};
 use pelton_sys::{signals, wait};
 use std::fs::File;
 use std::io::Write;
@@ -31,8 +31,8 @@ pub(super) struct Successor {
     pub(super) pid: u32,
     /// The stage whose status its exit is, if any.
     pub(super) stage: Option<usize>,
-    /// The replaced kernel, which may change the status.
-    pub(super) before: Option<Chain>,
+    /// The stage's exit status, given that of the process.
+    pub(super) status: StatusAfter,
 }
 
 impl Worker {
@@ -111,10 +111,10 @@ impl Worker {
             last = status;
             self.tell(self.native.stages.end - 1, last);
         }
-        for Successor { pid, stage, before } in std::mem::take(&mut self.children) {
+        for Successor { pid, stage, status } in std::mem::take(&mut self.children) {
             let reaped = wait::reap(pid);
             let real = reaped.as_ref().map_or(127, |(ended, _)| ended.status());
-            let status = before.map_or(real, |chain| chain.status_after(real));
+            let status = status.given(real);
             if let Some(stage) = stage {
                 meter::took_over(stage, reaped.map_or(0, |(_, usage)| usage.user_ns + usage.sys_ns));
                 self.tell(stage, status);

@@ -2,7 +2,7 @@
 
 use super::{Intake, Left, Policy, Taken, Why, drive};
 use crate::memory::{Source, next_block};
-use crate::{Chain, Fed, Flow, Framing, InputKind, Kernel, Sink};
+use crate::{Chain, Fed, Flow, Framing, InputKind, Interruption, Kernel, Sink};
 use std::collections::VecDeque;
 
 /// The result of a run.
@@ -13,8 +13,8 @@ pub struct Together {
     pub stderr: Vec<u8>,
     /// The chain with the kernel.
     pub chain: Chain,
-    /// After a fallback: what the real command must get.
-    pub rest: Option<Vec<u8>>,
+    /// A fallback, with all that the real command must get.
+    pub stop: Option<Interruption>,
 }
 
 /// Runs a kernel over its inputs with this many workers, in blocks of about `block_bytes`. Returns `None` if
@@ -31,15 +31,15 @@ pub fn run(
     let mut sink = WorkerOutput::default();
     let kinds: Vec<InputKind> = sources.iter().map(|source| source.kind).collect();
     let fed = chain.begin(&kinds, &mut sink).and_then(|_| run.all(&mut chain, &mut sink));
-    let rest = fed.err().map(|mut stops| {
-        let mut rest = stops.pop().map(|stop| stop.rest).unwrap_or_default();
+    let stop = fed.err().and_then(|mut stops| stops.pop()).map(|mut stop| {
+        let rest = &mut stop.rest;
         rest.extend(run.left.into_iter().flat_map(|(_, block)| block));
         let unread = sources.iter().skip(run.at).enumerate();
         unread.for_each(|(i, source)| rest.extend(&source.bytes[if i == 0 { run.bytes } else { 0 }..]));
-        rest
+        stop
     });
     run.together.then_some(())?;
-    Some(Together { stdout: sink.0, stderr: sink.1, chain, rest })
+    Some(Together { stdout: sink.0, stderr: sink.1, chain, stop })
 }
 
 /// The standard output and the standard error.

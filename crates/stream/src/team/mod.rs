@@ -22,7 +22,7 @@ mod tests;
 mod token_queue;
 mod worker_count;
 
-use crate::{Chain, Fed, Flow, Sink};
+use crate::{Chain, Fed, Flow, Notice, Sink};
 pub use file_range::FileRange;
 pub use helpers::Helpers;
 pub use share::Shared;
@@ -132,7 +132,7 @@ pub fn drive<S: Sink + Send>(
     let last =
         if redo { before } else { tokens.last_before_left().unwrap_or_else(|| into_inner(intake).last()) };
     if let (Some(last), Some(link)) = (last, chain.links.first_mut()) {
-        link.kernel.set_preceding_byte(last);
+        link.kernel.notice(Notice::PrecedingByte(last));
     }
     let left = tokens.leave(shared);
     if redo { Left { blocks: VecDeque::new(), again: None, redo, ..left } } else { left }

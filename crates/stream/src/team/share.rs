@@ -1,7 +1,8 @@
 //! Which first kernels of a chain can share their work, and their peers.
 
 use super::file_range::{BatchSize, FileRange};
-use crate::{Chain, Fed, Flow, Sharing, Sink};
+use crate::chain::Link;
+use crate::{Chain, Fed, Flow, Notice, Sharing, Sink};
 use std::time::Instant;
 
 /// How far a chain's work can be shared.
@@ -35,14 +36,18 @@ impl Shared {
 
 impl Chain {
     /// Returns how far the work can be shared, if at all. Called between two blocks.
-    pub fn shared(&self) -> Option<Shared> {
+    pub fn shared(&mut self) -> Option<Shared> {
         let mut shared = Shared { front: 0, fold: false, redo: false, sieve: false, cut: None, never: None };
-        for (at, link) in self.links.iter().enumerate() {
-            let Some(peer) = link.kernel.fork() else { break };
+        for at in 0..self.links.len() {
+            let (before, rest) = self.links.split_at_mut(at);
+            let Some(peer) = rest[0].parallel().and_then(|own| own.fork()) else { break };
             let cut = shared.cut.or(peer.whole);
-            let whole = |end: u8| self.links[..at].iter().all(|link| link.kernel.keeps_records_whole(end));
+            let mut whole = |end: u8| {
+                let mut earlier = before.iter_mut().map(Link::parallel);
+                earlier.all(|own| own.is_some_and(|own| own.keeps_records_whole(end)))
+            };
             let other_records = peer.whole.is_some_and(|end| cut != Some(end));
-            if other_records || cut.is_some_and(|end| !whole(end)) || !link.reads_on() {
+            if other_records || cut.is_some_and(|end| !whole(end)) || !rest[0].reads_on() {
                 break;
             }
             // Only the intake knows the byte before a block.
@@ -62,14 +67,16 @@ impl Chain {
         (shared.peers_at_front() > 0 || shared.fold).then_some(shared)
     }
 
-    fn peers(&self, links: std::ops::Range<usize>) -> Option<Chain> {
-        let kernels = self.links[links].iter().map(|link| Some(link.kernel.fork()?.kernel));
+    fn peers(&mut self, links: std::ops::Range<usize>) -> Option<Chain> {
+        let kernels = self.links[links].iter_mut().map(|link| Some(link.parallel()?.fork()?.kernel));
         Some(Chain::new(kernels.collect::<Option<_>>()?))
     }
 
     fn merge(&mut self, first: usize, peers: Chain) {
         for (link, peer) in self.links[first..].iter_mut().zip(peers.links) {
-            link.kernel.merge(peer.kernel);
+            if let Some(own) = link.parallel() {
+                own.merge(peer.kernel);
+            }
         }
     }
 }
@@ -95,7 +102,7 @@ pub(super) enum Judged {
 
 impl Lane {
     /// Forks peers of the kernels of `chain`.
-    pub fn of(chain: &Chain, shared: Shared, id: usize) -> Option<Self> {
+    pub fn of(chain: &mut Chain, shared: Shared, id: usize) -> Option<Self> {
         let fold = chain.peers(shared.front..shared.front + usize::from(shared.fold))?;
         let front = chain.peers(0..shared.peers_at_front())?;
         Some(Lane { id, front, fold, block: Vec::new(), grain: BatchSize::one() })
@@ -143,7 +150,7 @@ impl Lane {
 
     fn push(&mut self, block: &[u8], last: Option<u8>, out: &mut Vec<u8>) -> Judged {
         if let (Some(last), Some(first)) = (last, self.front.links.first_mut()) {
-            first.kernel.set_preceding_byte(last);
+            first.kernel.notice(Notice::PrecedingByte(last));
         }
         let mut sink = Quiet { out, complained: false };
         match self.front.push(block, &mut sink) {

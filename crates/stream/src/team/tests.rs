@@ -2,7 +2,7 @@
 
 use super::memory::WorkerOutput;
 use super::*;
-use crate::{Framing, HandOver, Kernel, Outcome, Peer, Sharing, known};
+use crate::{Framing, HandOver, Kernel, Outcome, Parallel, Peer, Sharing, known};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ impl Kernel for Upper {
         let mut at = 0;
         for line in block.split_inclusive(|byte| *byte == b'\n') {
             match line[0] {
-                b'!' => return Err(HandOver { consumed: at, reason: "a mark" }),
+                b'!' => return Err(HandOver::at(at, "a mark")),
                 b'?' => self.said.extend_from_slice(b"what?\n"),
                 _ => {}
             }
@@ -43,7 +43,13 @@ impl Kernel for Upper {
         i32::from(self.shouts)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Upper {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_blocks(Upper::default()))
     }
 
@@ -66,15 +72,23 @@ impl Kernel for Squeeze {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::PrecedingByte(last) = notice {
+            self.0 = Some(last);
+        }
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Squeeze {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer { kernel: Box::new(Squeeze(None)), share: Sharing::After, whole: None, never: None })
     }
 
-    fn set_preceding_byte(&mut self, last: u8) {
-        self.0 = Some(last);
-    }
-
-    fn keeps_records_whole(&self, _end: u8) -> bool {
+    fn keeps_records_whole(&mut self, _end: u8) -> bool {
         true
     }
 }
@@ -90,7 +104,7 @@ impl Kernel for Sum {
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
         if block.split(|byte| *byte == b'\n').any(|line| line.first() == Some(&b'#')) {
-            return Err(HandOver { consumed: 0, reason: "a number sign" });
+            return Err(HandOver::at(0, "a number sign"));
         }
         self.0 += block.iter().map(|byte| u64::from(*byte)).sum::<u64>();
         Ok(Flow::More)
@@ -101,7 +115,13 @@ impl Kernel for Sum {
         Ok(Flow::Done)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Sum {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_fold(Sum::default()))
     }
 
@@ -125,7 +145,7 @@ impl Kernel for Distinct {
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         for line in block.split_inclusive(|byte| *byte == b'\n') {
             if self.is_peer && line[0] == b'!' {
-                return Err(HandOver { consumed: 0, reason: "a mark" });
+                return Err(HandOver::at(0, "a mark"));
             }
             if self.seen.insert(line.to_vec()) {
                 out.extend_from_slice(line);
@@ -134,7 +154,13 @@ impl Kernel for Distinct {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Distinct {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_sieve(Distinct { is_peer: true, ..self.clone() }))
     }
 }

@@ -5,7 +5,7 @@
 //! Adjacent fields of a range are copied as one piece if the delimiter stays the same. After the last
 //! selected field, only the line end is searched.
 
-use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Parallel, Peer};
 
 use super::list::List;
 use crate::bytes::scan;
@@ -179,12 +179,18 @@ impl Kernel for FieldsKernel {
         }
         out.finish();
         if left {
-            return Err(HandOver { consumed: block.len(), reason: "a last record that ends in a delimiter" });
+            return Err(HandOver::at(block.len(), "a last record that ends in a delimiter"));
         }
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for FieldsKernel {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_blocks(self.clone()))
     }
 }

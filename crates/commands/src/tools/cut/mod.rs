@@ -10,7 +10,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
-use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer};
+use pelton_stream::{Flow, Framing, Kernel, Outcome, Parallel, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::{Accept, Command, Context, Declined, Facts, Input, Lines};
@@ -219,7 +219,13 @@ impl Kernel for BytesKernel {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for BytesKernel {
+    fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_blocks(self.clone()))
     }
 }

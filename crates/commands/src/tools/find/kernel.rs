@@ -1,7 +1,7 @@
 //! find's inner loop: names as they are found, and the output of its command for files when their turn comes.
 
 use pelton_find::{IncrementalWalk, NextEntry, Query};
-use pelton_stream::{Flow, Framing, Kernel, Outcome, Resources};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Notice, Outcome};
 
 use super::exec::Exec;
 
@@ -24,15 +24,12 @@ impl Kernel for FindKernel {
         Framing::Bytes
     }
 
-    fn attach(&mut self, resources: &Resources) {
-        if let Some(exec) = &mut self.exec {
-            exec.attach(resources);
-        }
-    }
-
-    fn output_is_discarded(&mut self) {
-        if let Some(exec) = &mut self.exec {
-            exec.output_is_discarded();
+    fn notice(&mut self, notice: Notice<'_>) {
+        let Some(exec) = &mut self.exec else { return };
+        match notice {
+            Notice::Resources(resources) => exec.attach(resources),
+            Notice::DiscardedOutput => exec.output_is_discarded(),
+            _ => {}
         }
     }
 
@@ -59,14 +56,6 @@ impl Kernel for FindKernel {
         })
     }
 
-    fn ignores_epipe(&mut self) -> bool {
-        self.exec.as_mut().is_some_and(Exec::leaves_all_to_real_ones)
-    }
-
-    fn requires_flush(&self) -> bool {
-        self.exec.as_ref().is_some_and(Exec::requires_flush)
-    }
-
     fn messages(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.errors)
     }
@@ -74,5 +63,19 @@ impl Kernel for FindKernel {
     fn status(&self) -> i32 {
         let failed = self.exec.as_ref().is_some_and(Exec::failed);
         self.walk.as_ref().map_or(0, IncrementalWalk::status).max(i32::from(failed))
+    }
+
+    fn io_control(&mut self) -> Option<&mut dyn IoControl> {
+        Some(self)
+    }
+}
+
+impl IoControl for FindKernel {
+    fn ignores_epipe(&mut self) -> bool {
+        self.exec.as_mut().is_some_and(Exec::leaves_all_to_real_ones)
+    }
+
+    fn requires_flush(&mut self) -> bool {
+        self.exec.as_ref().is_some_and(Exec::requires_flush)
     }
 }

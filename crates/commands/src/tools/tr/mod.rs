@@ -11,7 +11,7 @@ use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
-use pelton_stream::{Flow, Framing, Kernel, Outcome, Peer, Sharing};
+use pelton_stream::{Flow, Framing, Kernel, Notice, Outcome, Parallel, Peer, Sharing};
 use pelton_sys::compact::{self, Run};
 use std::io;
 
@@ -290,17 +290,25 @@ impl Kernel for SqueezeKernel {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::PrecedingByte(last) = notice {
+            self.last = self.entries[usize::from(last)];
+        }
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for SqueezeKernel {
+    fn fork(&mut self) -> Option<Peer> {
         // With deletion, the byte before a block need not be the byte written last.
         let kernel = Box::new(SqueezeKernel { mapped: Vec::new(), ..self.clone() });
         (!self.deletes).then_some(Peer { kernel, share: Sharing::After, whole: None, never: None })
     }
 
-    fn set_preceding_byte(&mut self, last: u8) {
-        self.last = self.entries[usize::from(last)];
-    }
-
-    fn keeps_records_whole(&self, end: u8) -> bool {
+    fn keeps_records_whole(&mut self, end: u8) -> bool {
         !self.deletes && self.entries[usize::from(end)] & 0xff == u16::from(end)
     }
 }

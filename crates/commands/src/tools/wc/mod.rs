@@ -11,7 +11,7 @@ use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{
     self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions, locale_tables,
 };
-use pelton_stream::{Flow, Framing, InputKind, Kernel, Outcome, Peer, Sharing, known};
+use pelton_stream::{Flow, Framing, InputKind, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::io;
 
 use crate::locale::characters::Classes;
@@ -247,8 +247,10 @@ impl Kernel for WcKernel {
         Framing::Bytes
     }
 
-    fn set_inputs(&mut self, kinds: &[InputKind]) {
-        self.pad = pad(kinds, self.columns);
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let Notice::Inputs(kinds) = notice {
+            self.pad = pad(kinds, self.columns);
+        }
     }
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
@@ -265,7 +267,20 @@ impl Kernel for WcKernel {
         Ok(Flow::More)
     }
 
-    fn fork(&self) -> Option<Peer> {
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        if self.names.len() > 1 {
+            self.print(&self.total, Some(&self.total_name), out);
+        }
+        Ok(Flow::Done)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for WcKernel {
+    fn fork(&mut self) -> Option<Peer> {
         let kernel = Box::new(WcKernel {
             columns: self.columns,
             total_name: Vec::new(),
@@ -283,12 +298,5 @@ impl Kernel for WcKernel {
         if let Some(peer) = known::<WcKernel>(peer) {
             self.counter.merge(&peer.counter);
         }
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
-        if self.names.len() > 1 {
-            self.print(&self.total, Some(&self.total_name), out);
-        }
-        Ok(Flow::Done)
     }
 }

@@ -8,7 +8,7 @@
 //! continue from the start of a batch: there its state equals its initial state.
 
 use memchr::memmem;
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome, Resources};
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Notice, Outcome, Resources};
 
 use super::items::{ByteEffect, Items};
 use super::{Batch, Runs, Settings};
@@ -48,8 +48,6 @@ pub(super) struct XargsKernel {
     item_start: usize,
     /// The command's run for the batch, and the start of the next batch.
     running: Option<(Run, usize)>,
-    /// Whether more output is pending for the input so far.
-    has_pending_output: bool,
     failed: bool,
     complaints: Vec<u8>,
     resources: Resources,
@@ -73,7 +71,6 @@ impl XargsKernel {
             read: 0,
             item_start: 0,
             running: None,
-            has_pending_output: false,
             failed: false,
             complaints: Vec::new(),
             resources: Resources::default(),
@@ -83,19 +80,17 @@ impl XargsKernel {
     }
 
     /// Processes the input so far, until enough is printed for one call.
-    fn advance(&mut self, out: &mut Vec<u8>) -> OrFallback<()> {
+    fn advance(&mut self, out: &mut Vec<u8>) -> OrFallback<Flow> {
         let before = out.len();
-        self.has_pending_output = true;
         loop {
             if self.running.is_some() && !self.run_on(out)? {
-                return Ok(());
+                return Ok(Flow::Pending);
             }
             if out.len() - before >= ENOUGH_BYTES || !self.complaints.is_empty() {
-                return Ok(());
+                return Ok(Flow::Pending);
             }
             if self.read == self.held.len() {
-                self.has_pending_output = false;
-                return Ok(());
+                return Ok(Flow::More);
             }
             self.read_byte(out)?;
         }
@@ -238,20 +233,16 @@ impl XargsKernel {
 
     /// Converts a result. All input is kept: on fallback the real xargs gets it from the start of the batch
     /// on.
-    fn outcome(&mut self, done: OrFallback<()>, consumed: usize) -> Outcome {
-        match done.and_then(|()| self.forget()) {
-            Ok(()) => Ok(Flow::More),
-            Err(reason) => {
-                self.has_pending_output = false;
-                Err(HandOver { consumed, reason })
-            }
-        }
+    fn outcome(&mut self, done: OrFallback<Flow>, consumed: usize) -> Outcome {
+        done.and_then(|flow| self.forget().map(|()| flow)).map_err(|reason| {
+            let unconsumed = std::mem::take(&mut self.held).split_off(self.start);
+            HandOver::at(consumed, reason).with_unconsumed(unconsumed).with_status(0, self.status())
+        })
     }
 
     /// Ends the input.
     fn conclude(&mut self, out: &mut Vec<u8>) -> OrFallback<Flow> {
-        self.advance(out)?;
-        if self.has_pending_output {
+        if self.advance(out)? == Flow::Pending {
             return Ok(Flow::More);
         }
         match self.items.finish() {
@@ -274,12 +265,12 @@ impl Kernel for XargsKernel {
         Framing::Bytes
     }
 
-    fn attach(&mut self, resources: &Resources) {
-        self.resources = resources.clone();
-    }
-
-    fn output_is_discarded(&mut self) {
-        self.output_is_discarded = true;
+    fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            Notice::Resources(resources) => self.resources = resources.clone(),
+            Notice::DiscardedOutput => self.output_is_discarded = true,
+            _ => {}
+        }
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -288,25 +279,11 @@ impl Kernel for XargsKernel {
         self.outcome(done, block.len())
     }
 
-    fn has_pending_output(&self) -> bool {
-        self.has_pending_output
-    }
-
-    fn resume(&mut self, out: &mut Vec<u8>) -> Outcome {
-        let done = self.advance(out);
-        self.outcome(done, 0)
-    }
-
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         match self.conclude(out) {
-            Ok(Flow::More) => self.outcome(Ok(()), 0),
-            Ok(flow) => Ok(flow),
-            Err(reason) => self.outcome(Err(reason), 0),
+            Ok(Flow::Done) => Ok(Flow::Done),
+            done => self.outcome(done, 0),
         }
-    }
-
-    fn unconsumed(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held).split_off(self.start)
     }
 
     fn messages(&mut self) -> Vec<u8> {
@@ -315,10 +292,6 @@ impl Kernel for XargsKernel {
 
     fn status(&self) -> i32 {
         if self.failed { COMMAND_FAILED } else { 0 }
-    }
-
-    fn status_after(&self, real: i32) -> i32 {
-        if real == 0 { self.status() } else { real }
     }
 }
 
