@@ -1,6 +1,6 @@
 //! `cargo xtask quick`: quick checks while working. Takes seconds once the workspace is built.
 
-use crate::{Outcome, law};
+use crate::{Outcome, law, registries};
 use workbench::steps::{all, step, timed};
 use workbench::workspace::cargo;
 
@@ -15,7 +15,7 @@ pub fn run() -> Outcome {
 pub fn tidy() -> Outcome {
     let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     all([
-        step("formatting", &mut cargo(["fmt", "--all", "--check"])),
+        registries::format(true),
         timed("who may import whom", law::run),
         step("clippy", &mut cargo(clippy)),
     ])

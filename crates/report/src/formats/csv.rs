@@ -23,10 +23,15 @@
 
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 
+use super::{Style, Subject};
 use crate::{lines, spread, text};
 
-/// Renders `run` as CSV.
-pub fn render(run: &Run) -> String {
+/// Renders a record as CSV.
+pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
+    rendered(subject.run)
+}
+
+fn rendered(run: &Run) -> String {
     let mut out = line(FIELDS.iter().map(|(name, _)| (*name).to_owned()));
     for row in rows(run) {
         out += &line(FIELDS.iter().map(|(_, field)| field(&row).unwrap_or_default()));
@@ -167,13 +172,13 @@ mod tests {
     #[test]
     fn looks_like_this() {
         let shown = ["simple", "unknown", "repeats", "hostile", "sigpipe", "lists"];
-        samples::check_each("csv", &shown, render);
+        samples::check_each("csv", &shown, rendered);
     }
 
     #[test]
     fn a_reader_gets_every_field_back() {
         for (name, run) in samples::all() {
-            let text = render(&run);
+            let text = rendered(&run);
             let mut reader = ::csv::Reader::from_reader(text.as_bytes());
             let header: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
             assert_eq!(reader.headers().unwrap(), header, "{name}");
