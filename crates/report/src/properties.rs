@@ -39,6 +39,7 @@ fn cost() -> impl Strategy<Value = Cost> {
             voluntary_switches,
             involuntary_switches,
             unmaintained: Unmaintained { swaps: minor_faults, ..Unmaintained::default() },
+            figures: [("peak_test_bytes".to_owned(), read_calls), ("test_ns".to_owned(), write_calls)].into(),
         }
     })
 }

@@ -22,7 +22,7 @@ pub fn render(subject: &Subject<'_>, style: &Style) -> String {
     let columns: Vec<_> = columns::columns(run, style)
         .into_iter()
         .filter(|column| {
-            ![BAR_HEAD, PIPE_HEAD].contains(&column.head) && (style.all || column.rank <= EVERYDAY_RANK)
+            ![BAR_HEAD, PIPE_HEAD].contains(&&*column.head) && (style.all || column.rank <= EVERYDAY_RANK)
         })
         .collect();
     let rows = columns::rows(run, style);
@@ -43,7 +43,7 @@ pub fn render(subject: &Subject<'_>, style: &Style) -> String {
 }
 
 fn heads(columns: &[Column]) -> Vec<String> {
-    let named = columns.iter().map(|column| match (column.group, column.head) {
+    let named = columns.iter().map(|column| match (column.group, &*column.head) {
         ("", head) => head.to_owned(),
         (group, head) => format!("{group} {head}"),
     });
