@@ -28,8 +28,8 @@ use workbench::{Outcome, setup, workspace};
 pub const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
-  setup       installs what the tests need: Debian packages (the oracles) and cargo-deny
-  quick       seconds, to run while working: formatting, clippy, unit tests, the import law
+  setup       installs what the tests need: Debian packages (the oracles), cargo-deny and typos
+  quick       seconds, to run while working: formatting, spelling, clippy, unit tests, the import law
   fmt         formats all files, also those that cargo fmt does not find: fmt [--check]
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
