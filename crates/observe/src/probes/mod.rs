@@ -41,8 +41,9 @@ macro_rules! registry {
     };
 }
 
-// One line per probe.
-registry! {}
+registry! {
+    // One line per probe: `mod NAME;`.
+}
 
 /// The gauges of one process.
 pub struct Gauges(Vec<(&'static str, Box<dyn Gauge>)>);
