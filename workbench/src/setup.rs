@@ -10,8 +10,9 @@ use crate::steps::{step, timed};
 use crate::workspace::{cargo, on_path, root};
 use crate::{Failure, Outcome};
 
-/// The version of cargo-deny to install if missing.
-const CARGO_DENY_VERSION: &str = "0.20.2";
+/// Programs from crates.io, and the version to install if missing.
+const CRATES: [(&str, &str, &str); 2] =
+    [("cargo-deny", "cargo-deny", "0.20.2"), ("typos", "typos-cli", "1.52.0")];
 
 /// A program that the tests run, and its Debian package.
 const ORACLES: [(&str, &str); 16] = [
@@ -44,7 +45,7 @@ pub fn run() -> Outcome {
     locales()?;
     rust_components()?;
     step("fetch the crates that Cargo.lock names", &mut cargo(["fetch", "--locked", "--quiet"]))?;
-    cargo_deny()
+    crates()
 }
 
 fn debian_packages() -> Outcome {
@@ -132,14 +133,16 @@ fn rust_components() -> Outcome {
     )
 }
 
-/// Installs cargo-deny unoptimised: 40 seconds instead of minutes, and the check takes one second either way.
-fn cargo_deny() -> Outcome {
-    if on_path("cargo-deny") || cargo(["deny", "--version"]).output().is_ok_and(|out| out.status.success()) {
-        return Ok(());
+/// Installs programs unoptimised: under a minute each instead of minutes, and they run for seconds either way.
+fn crates() -> Outcome {
+    for (program, package, version) in CRATES {
+        if on_path(program) {
+            continue;
+        }
+        let mut install = cargo(["install", "--quiet", "--debug", "--locked", "--version", version, package]);
+        step(&format!("install {program} (about a minute on 2 cores)"), &mut install)?;
     }
-    let mut install =
-        cargo(["install", "--quiet", "--debug", "--locked", "--version", CARGO_DENY_VERSION, "cargo-deny"]);
-    step("install cargo-deny (under a minute on 2 cores)", &mut install)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The import law, and the limits on unsafe code and on printing.
 //!
 //! A crate may import only crates before it in [`ORDER`]. Only `sys` may use libc or contain unsafe code.
-//! Only `cli` may print or exit. docs/architecture.md names exactly the existing crates.
+//! Only `cli` may print or exit. docs/architecture.md names exactly the existing crates. Registries list every file of
+//! their folders.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,6 +10,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::registries;
 use workbench::workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
@@ -59,7 +61,8 @@ pub fn run() -> Outcome {
     let architecture =
         fs::read_to_string(&architecture).map_err(|e| format!("{}: {e}", architecture.display()))?;
     let workspace_manifest = fs::read_to_string(root().join("Cargo.toml"))?;
-    let violations = violations(&crates()?, &workspace_manifest, &architecture);
+    let mut violations = violations(&crates()?, &workspace_manifest, &architecture);
+    violations.extend(registries::unlisted()?);
     if violations.is_empty() { Ok(()) } else { Err(violations.join("\n  ").into()) }
 }
 

@@ -13,6 +13,7 @@ pub mod order;
 pub mod pictures;
 pub mod quick;
 pub mod reference;
+pub mod registries;
 pub mod scripts;
 pub mod test;
 
@@ -27,8 +28,9 @@ use workbench::{Outcome, setup, workspace};
 pub const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
-  setup       installs what the tests need: Debian packages (the oracles) and cargo-deny
-  quick       seconds, to run while working: formatting, clippy, unit tests, the import law
+  setup       installs what the tests need: Debian packages (the oracles), cargo-deny and typos
+  quick       seconds, to run while working: formatting, spelling, clippy, unit tests, the import law
+  fmt         formats all files, also those that cargo fmt does not find: fmt [--check]
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
@@ -92,6 +94,7 @@ fn run() -> Outcome {
         "pictures" => alone(args, pictures::run),
         "reference" => alone(args, reference::run),
         "order" => alone(args, order::run),
+        "fmt" => format(args),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
         "debian-scripts" => alone(args, scripts::run),
@@ -103,6 +106,18 @@ fn run() -> Outcome {
 fn build() -> Outcome {
     println!("{}", workspace::release_binary()?.display());
     Ok(())
+}
+
+/// Formats all files, or checks that they are formatted.
+fn format(mut args: lexopt::Parser) -> Outcome {
+    let mut check = false;
+    while let Some(arg) = args.next()? {
+        match arg {
+            Long("check") => check = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    registries::format(check)
 }
 
 /// Runs a command that takes no arguments.

@@ -1,8 +1,10 @@
 //! `cargo xtask quick`: quick checks while working. Takes seconds once the workspace is built.
 
-use crate::{Outcome, law};
+use std::process::Command;
+
+use crate::{Outcome, law, registries};
 use workbench::steps::{all, step, timed};
-use workbench::workspace::cargo;
+use workbench::workspace::{cargo, on_path, root};
 
 /// Runs formatting, the law, clippy and unit tests: all of them, even after a failure.
 pub fn run() -> Outcome {
@@ -15,8 +17,18 @@ pub fn run() -> Outcome {
 pub fn tidy() -> Outcome {
     let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     all([
-        step("formatting", &mut cargo(["fmt", "--all", "--check"])),
+        registries::format(true),
         timed("who may import whom", law::run),
+        spelling(),
         step("clippy", &mut cargo(clippy)),
     ])
+}
+
+/// Checks spelling, with the exceptions of `_typos.toml`.
+fn spelling() -> Outcome {
+    if !on_path("typos") {
+        eprintln!("    spelling: not checked, `cargo xtask setup` installs typos");
+        return Ok(());
+    }
+    step("spelling", Command::new("typos").current_dir(root()))
 }

@@ -25,8 +25,10 @@ fn files(dir: &Path) -> BTreeMap<String, String> {
 fn the_reference_is_up_to_date() {
     let dir = tempfile::tempdir().unwrap();
     pelton(&["man", "--markdown", "--output", dir.path().to_str().unwrap()]);
-    let (made, kept) =
+    let (mut made, kept) =
         (files(dir.path()), files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")));
+    // The book's page on formats includes the registry itself.
+    made.remove("formats.md");
     let names = |files: &BTreeMap<String, String>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&made), names(&kept), "`cargo xtask reference` writes it anew");
     for (name, text) in &made {

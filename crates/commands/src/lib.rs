@@ -3,7 +3,7 @@
 //! One file (or folder) per command: its arguments are read as the real tool reads them, or declined with a reason;
 //! what they mean becomes [`Facts`] for the planner and a kernel for the runner. No command here reads, writes or
 //! prints by itself. To add one: a file in `tools/` with a
-//! [`Tool`], and a line in [`TOOLS`].
+//! [`Tool`], and its line in `tools/mod.rs`.
 
 mod awk;
 mod bytes;

@@ -3,6 +3,7 @@
 
 use crate::verdict::judge;
 use pelton_record::{Cost, Elsewhere, Pipeline, Repeats, Run, Stage, StageRepeats, Waits};
+use std::collections::BTreeMap;
 
 /// Returns one record for `runs` (at least one), in the order made; `warmup` runs before them were dropped.
 ///
@@ -117,7 +118,19 @@ fn median_cost(costs: &[&Cost]) -> Cost {
         voluntary_switches: of(|c| c.voluntary_switches),
         involuntary_switches: of(|c| c.involuntary_switches),
         unmaintained: costs.last().map(|cost| cost.unmaintained.clone()).unwrap_or_default(),
+        figures: median_figures(costs),
     }
+}
+
+/// Returns the medians of the figures that have a name in every run.
+fn median_figures(costs: &[&Cost]) -> BTreeMap<String, Option<u64>> {
+    let names = costs.first().into_iter().flat_map(|cost| cost.figures.keys());
+    let figure = |name: &String| {
+        let values: Option<Vec<_>> = costs.iter().map(|cost| cost.figures.get(name)).collect();
+        let known: Option<Vec<u64>> = values?.into_iter().copied().collect();
+        Some((name.clone(), known.map(median)))
+    };
+    names.filter_map(figure).collect()
 }
 
 /// Returns the medians of each part, fitted again to the median wall time.
@@ -159,7 +172,8 @@ fn median_waits(stages: &[&Stage]) -> Option<Waits> {
 
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{median, median_cost};
+    use pelton_record::Cost;
 
     #[test]
     fn medians() {
@@ -167,5 +181,13 @@ mod tests {
         assert_eq!(median(vec![9, 1, 5]), 5);
         assert_eq!(median(vec![9, 1, 5, 7]), 6);
         assert_eq!(median(vec![u64::MAX, u64::MAX]), u64::MAX);
+    }
+
+    #[test]
+    fn medians_of_figures() {
+        let cost = |a, b| Cost { figures: [("a".into(), a), ("b".into(), b)].into(), ..Cost::default() };
+        let costs = [cost(Some(3), Some(1)), cost(Some(9), None), cost(Some(4), Some(2))];
+        let median = median_cost(&costs.iter().collect::<Vec<_>>());
+        assert_eq!(median.figures, [("a".into(), Some(4)), ("b".into(), None)].into());
     }
 }

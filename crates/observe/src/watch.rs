@@ -6,6 +6,7 @@ use crate::probes::syscalls::SyscallProbe;
 use crate::probes::threads::ThreadProbe;
 use crate::probes::timeline::Timeline;
 use crate::probes::waits::WaitProbe;
+use crate::probes::{Gauges, PROBES};
 use pelton_record::syscalls::Syscalls;
 use pelton_record::threads::Threads;
 use pelton_record::{Cost, Waits};
@@ -24,6 +25,7 @@ pub struct Watched {
     pidfd: Option<OwnedFd>,
     accounting: Accounting,
     waits: WaitProbe,
+    gauges: Gauges,
     threads: Option<ThreadProbe>,
     syscalls: Option<SyscallProbe>,
     exact: Option<ExactProbe>,
@@ -70,6 +72,7 @@ impl Watched {
     pub fn start(pid: u32, gate: Gate, edges: Edges) -> Self {
         let accounting = Accounting::attach(pid);
         let pidfd = pelton_sys::spawn::pidfd(pid);
+        let gauges = Gauges::attach(PROBES, pid);
         let waits = WaitProbe::attach(pid, edges, clock::now_ns());
         let start_ns = clock::now_ns();
         gate.open();
@@ -78,6 +81,7 @@ impl Watched {
             pidfd,
             accounting,
             waits,
+            gauges,
             threads: None,
             syscalls: None,
             exact: None,
@@ -116,6 +120,7 @@ impl Watched {
     pub fn sample(&mut self) {
         let now_ns = clock::now_ns();
         let window = self.waits.sample(now_ns);
+        self.gauges.sample();
         if let (Some(timeline), Some(window)) = (&mut self.timeline, window) {
             timeline.add(now_ns, window, self.accounting.last_io());
         }
@@ -130,8 +135,9 @@ impl Watched {
         let wall_ns = end_ns - self.start_ns;
         let io = self.accounting.last_io();
         let fit = self.waits.finish(wall_ns);
+        let figures = self.gauges.finish();
         let (ended, usage) = wait::reap(self.pid)?;
-        let cost = self.accounting.cost(io, &usage, wall_ns);
+        let cost = Cost { figures, ..self.accounting.cost(io, &usage, wall_ns) };
         let exact = fit.and_then(|fit| self.exact?.waits(&fit, cost.cpu_ns()));
         let waits = exact.or_else(|| self.waits.waits(&fit?, cost.cpu_ns()));
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());

@@ -1,5 +1,7 @@
 //! What one or several processes cost.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,11 @@ pub struct Cost {
     pub involuntary_switches: u64,
     /// The fields of getrusage(2) that Linux does not maintain.
     pub unmaintained: Unmaintained,
+    /// Figures of probes, by name. A name ends with its unit, if it has one (`_bytes`, `_ns`). In a total, `peak_…` is
+    /// the largest of any single process; others are sums. They cover the processes that pelton started, not the
+    /// descendants of these. Empty for what was not probed: a row of a shared native pass, processes left behind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, Option<u64>>,
 }
 
 impl Cost {
@@ -72,6 +79,14 @@ impl Cost {
         self.voluntary_switches += other.voluntary_switches;
         self.involuntary_switches += other.involuntary_switches;
         self.unmaintained.add(&other.unmaintained);
+        for (name, figure) in &other.figures {
+            match self.figures.get_mut(name) {
+                // The largest of those that are known.
+                Some(own) if name.starts_with(PEAK) => *own = (*own).max(*figure),
+                Some(own) => *own = sum(*own, *figure),
+                None => _ = self.figures.insert(name.clone(), *figure),
+            }
+        }
     }
 
     /// Returns the neutral element of [`Cost::add`]: as `default()`, but with known counters.
@@ -85,6 +100,9 @@ impl Cost {
         }
     }
 }
+
+/// How the names of figures begin whose total is the largest.
+const PEAK: &str = "peak_";
 
 /// The rest of what getrusage(2) gives. Linux leaves these at zero; other systems fill them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -135,6 +153,20 @@ mod tests {
         let mut total = Cost { peak_rss_bytes: 10, ..Cost::zero() };
         total.add(&Cost { peak_rss_bytes: 20, peak_rss_is_bound: true, ..Cost::zero() });
         assert_eq!((total.peak_rss_bytes, total.peak_rss_is_bound), (20, true));
+    }
+
+    #[test]
+    fn figures_add_up_by_name() {
+        let cost = |name: &str, figure| Cost { figures: [(name.into(), figure)].into(), ..Cost::zero() };
+        let total = |name: &str, figures: [Option<u64>; 3]| {
+            let mut total = Cost::zero();
+            figures.into_iter().for_each(|figure| total.add(&cost(name, figure)));
+            total.add(&Cost::zero());
+            total.figures[name]
+        };
+        assert_eq!(total("swapped_bytes", [Some(1), Some(2), Some(4)]), Some(7));
+        assert_eq!(total("swapped_bytes", [Some(1), None, Some(4)]), None);
+        assert_eq!(total("peak_swapped_bytes", [Some(1), None, Some(4)]), Some(4));
     }
 
     #[test]

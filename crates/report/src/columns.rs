@@ -3,9 +3,12 @@
 //! A column is listed here once, with its figure and its [`Column::rank`], which decides when it is dropped
 //! for lack of room. `?` is an unknown figure, `—` one without meaning in that row.
 
+use std::borrow::Cow;
+
 use pelton_record::{Cost, End, Run, Waits};
 
 use crate::{
+    figures,
     formats::Style,
     lines::{self, Line},
     paint::{Pieces, Role},
@@ -35,7 +38,7 @@ pub struct Column {
     /// A title that neighbouring columns share; may be empty.
     pub group: &'static str,
     /// Its own title.
-    pub head: &'static str,
+    pub head: Cow<'static, str>,
     /// 0 is always shown; the highest goes first. Columns of the same rank stay or go together.
     pub rank: u8,
     /// Blanks before it.
@@ -49,7 +52,7 @@ pub struct Column {
 impl Column {
     /// Returns its width in terminal columns, without its gap.
     pub fn width(&self) -> usize {
-        self.cells.iter().map(Pieces::width).chain([text::width(self.head)]).max().unwrap_or(0)
+        self.cells.iter().map(Pieces::width).chain([text::width(&self.head)]).max().unwrap_or(0)
     }
 }
 
@@ -124,7 +127,7 @@ impl View<'_> {
     /// A column that is defined for stages and the whole run.
     fn cost(&self, rank: u8, head: &'static str, cell: impl Fn(&Cost) -> Pieces) -> Column {
         let costs = self.lines.iter().map(|line| &line.cost).chain([&self.run.total]);
-        Column { group: "", head, rank, gap: 2, left: false, cells: costs.map(cell).collect() }
+        Column { group: "", head: head.into(), rank, gap: 2, left: false, cells: costs.map(cell).collect() }
     }
 
     /// A column that only processes have: it is empty in the rows of a shared pass.
@@ -146,7 +149,7 @@ impl View<'_> {
             None => Pieces::one(Role::Plain, line.ran_by),
         };
         let cells = self.lines.iter().map(cell).chain([Pieces::default()]).collect();
-        Some(Column { group: "", head: "run as", rank: 3, gap: 2, left: true, cells })
+        Some(Column { group: "", head: "run as".into(), rank: 3, gap: 2, left: true, cells })
     }
 
     fn times(&self) -> Vec<Column> {
@@ -188,7 +191,7 @@ impl View<'_> {
             ["+- real", "+- user", "+- sys"]
         };
         let head = heads.get(which).copied().unwrap_or_default();
-        Some(Column { group: "", head, rank, gap: 1, left: true, cells })
+        Some(Column { group: "", head: head.into(), rank, gap: 1, left: true, cells })
     }
 
     fn memory_and_bytes(&self) -> Vec<Column> {
@@ -229,7 +232,7 @@ impl View<'_> {
             None => Pieces::default(),
         };
         let cells = self.lines.iter().map(cell).chain([Pieces::default()]).collect();
-        Some(Column { group: "", head: PIPE_HEAD, rank: 10, gap: 2, left: true, cells })
+        Some(Column { group: "", head: PIPE_HEAD.into(), rank: 10, gap: 2, left: true, cells })
     }
 
     /// The waits as figures, if any stage has them.
@@ -275,7 +278,7 @@ impl View<'_> {
             self.lines.iter().map(|line| line.waits.and_then(&cell).unwrap_or_else(unknown)).collect();
         // Stages wait at the same time: a sum would mean nothing.
         cells.push(Pieces::default());
-        Some(Column { group, head, rank, gap: 2, left: false, cells })
+        Some(Column { group, head: head.into(), rank, gap: 2, left: false, cells })
     }
 
     fn counters(&self) -> Vec<Column> {
@@ -292,8 +295,20 @@ impl View<'_> {
         if self.style.all {
             columns.push(self.grouped(16, "blocks", "in", |cost| known(cost.block_inputs)));
             columns.push(self.grouped(16, "blocks", "out", |cost| known(cost.block_outputs)));
+            columns.extend(self.figures());
         }
         columns
+    }
+
+    /// The figures of probes, by name.
+    fn figures(&self) -> impl Iterator<Item = Column> {
+        figures::names(self.run).into_iter().map(|name| {
+            let cell = |cost: &Cost| match cost.figures.get(name) {
+                Some(known) => known.map_or(unknown(), |n| figure(figures::shown(name, n))),
+                None => self.none(),
+            };
+            Column { head: figures::title(name).into(), ..self.process(17, "", cell) }
+        })
     }
 
     fn grouped(
@@ -318,7 +333,7 @@ impl View<'_> {
             0 | SIGPIPE if ends().all(fine) => 7,
             _ => 3,
         };
-        Column { group: "", head: "status", rank, gap: 2, left: false, cells }
+        Column { group: "", head: "status".into(), rank, gap: 2, left: false, cells }
     }
 
     fn none(&self) -> Pieces {

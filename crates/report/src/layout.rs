@@ -147,7 +147,7 @@ impl Sheet<'_> {
         line.append(&fit(&Pieces::one(Role::Dim, title), command, true));
         for column in columns {
             line.blanks(column.gap);
-            line.append(&fit(&Pieces::one(Role::Dim, column.head), column.width(), column.left));
+            line.append(&fit(&Pieces::one(Role::Dim, &*column.head), column.width(), column.left));
         }
         line
     }

@@ -10,6 +10,7 @@ mod by_line;
 mod columns;
 mod comparison;
 pub mod diagnosis;
+mod figures;
 pub mod formats;
 mod inside;
 mod layout;

@@ -5,11 +5,16 @@ use pelton_record::{
     Pipeline, RECORD_VERSION, Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
 };
 
-use crate::Style;
+use crate::{Style, formats::Subject};
 
 /// Plain text of this width.
 pub fn wide(width: usize) -> Style {
     Style { width: Some(width), color: false, unicode: true, all: false }
+}
+
+/// A record shown as it is.
+pub fn subject(run: &Run) -> Subject<'_> {
+    Subject { run, shown: run }
 }
 
 /// Every sample, by name.

@@ -173,8 +173,8 @@ impl Sample {
             less.files.remove(at);
             smaller.push(less);
         }
-        let datas = self.files.iter().map(|(_, data)| data).chain(&self.stdin).enumerate();
-        for (at, data) in datas {
+        let all = self.files.iter().map(|(_, data)| data).chain(&self.stdin).enumerate();
+        for (at, data) in all {
             smaller.extend(data.shrunk().into_iter().map(|data| {
                 let mut less = self.clone();
                 match less.files.get_mut(at) {

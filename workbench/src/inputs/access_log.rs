@@ -28,7 +28,7 @@ const AGENTS: [&str; 5] = [
     "Mozilla/5.0 (compatible; Examplebot/2.1; +http://www.example.com/bot.html)",
     "curl/8.8.0",
 ];
-const REFERERS: [&str; 4] = ["-", "-", "https://www.example.com/", "https://search.example.org/"];
+const REFERRERS: [&str; 4] = ["-", "-", "https://www.example.com/", "https://search.example.org/"];
 
 fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     let visitor = rng.skewed(60_000);
@@ -37,7 +37,7 @@ fn append(rng: &mut Rng, _: u64, out: &mut Vec<u8>) {
     let (status, path) = answer(rng);
     let method = if rng.below(20) == 0 { "POST" } else { "GET" };
     let bytes = if status == 304 { 0 } else { 200 + rng.skewed(60_000) };
-    let (referer, agent) = (rng.pick(&REFERERS), rng.pick(&AGENTS));
+    let (referer, agent) = (rng.pick(&REFERRERS), rng.pick(&AGENTS));
     // Writing to memory cannot fail.
     let _ = writeln!(
         out,

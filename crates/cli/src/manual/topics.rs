@@ -7,7 +7,7 @@ use pelton_report::Format;
 
 /// Makes the page on formats.
 pub fn formats() -> Page {
-    let terms = Format::ALL.map(|format| (format.name().to_owned(), format.about().to_owned()));
+    let terms = Format::ALL.iter().map(|format| (format.name().to_owned(), format.about().to_owned()));
     let blocks = vec![
         Block::Paragraph(
             "One record holds all that `pelton time` and `pelton run --stats` measure; --format NAME says how it is shown, \
@@ -15,7 +15,7 @@ pub fn formats() -> Page {
                 .into(),
         ),
         Block::Heading("Formats".into()),
-        Block::Terms(terms.to_vec()),
+        Block::Terms(terms.collect()),
         Block::Heading("Other verbs".into()),
         Block::Paragraph(
             "`pelton explain`, `doctor`, `watch`, `compare`, `find`, `copy --report` and `buffer` have --json for programs; \

@@ -100,6 +100,11 @@ fn said(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = help.replace("\n\n", " ").replace('\n', " ");
     let values = if arg.get_action().takes_values() { arg.get_possible_values() } else { vec![] };
+    if arg.get_id() == "format" && value(arg) == "FORMAT" {
+        // They have a page of their own, with a sentence on each.
+        let (words, default) = text.split_at(text.rfind(" [default").unwrap_or(text.len()));
+        return format!("{words}: one of those of `pelton man formats`{default}");
+    }
     let mut values = values.iter().filter(|value| !value.is_hide_set()).peekable();
     if values.peek().is_some() {
         let told = values.map(|value| match value.get_help() {

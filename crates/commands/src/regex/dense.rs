@@ -283,9 +283,9 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn new(dfa: &'a Dfa, anchored: Anchored) -> Option<Graph<'a>> {
-        let befores = (0..=u8::MAX).map(Some).chain([None]);
+        let before = (0..=u8::MAX).map(Some).chain([None]);
         let start = |before| dfa.start_state(&Start::new().anchored(anchored).look_behind(before)).ok();
-        let mut starts: Vec<StateID> = befores.map(start).collect::<Option<_>>()?;
+        let mut starts: Vec<StateID> = before.map(start).collect::<Option<_>>()?;
         starts.sort_unstable();
         starts.dedup();
         let mut graph = Graph { dfa, starts: starts.clone(), next: HashMap::new() };

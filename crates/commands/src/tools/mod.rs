@@ -1,70 +1,51 @@
 //! Every tool, in one list; and the small tools, one file or folder each.
 
-pub(crate) mod cat;
-pub(crate) mod comm;
-pub(crate) mod cut;
-pub(crate) mod echo;
-pub(crate) mod expand;
-pub(crate) mod find;
-pub(crate) mod fold;
-pub(crate) mod head;
-pub(crate) mod join;
-pub(crate) mod jq;
-pub(crate) mod json;
-pub(crate) mod nl;
-pub(crate) mod paste;
-pub(crate) mod printf;
-pub(crate) mod rev;
-pub(crate) mod seq;
-pub(crate) mod shuf;
-pub(crate) mod tac;
-pub(crate) mod tail;
-pub(crate) mod tee;
-pub(crate) mod tr;
-pub(crate) mod tsort;
-pub(crate) mod unexpand;
-pub(crate) mod uniq;
-pub(crate) mod wc;
-pub(crate) mod xargs;
-
 use crate::tool::row::Tool;
-use crate::{awk, grep, sed, sort};
 
-/// Every tool that pelton knows.
-pub static TOOLS: &[&Tool] = &[
-    // One line per tool.
-    &awk::tool::AWK,
-    &cat::TOOL,
-    &comm::TOOL,
-    &cut::TOOL,
-    &echo::TOOL,
-    &expand::TOOL,
-    &find::TOOL,
-    &fold::TOOL,
-    &grep::TOOL,
-    &awk::tool::GAWK,
-    &head::TOOL,
-    &join::TOOL,
-    &awk::tool::NAWK,
-    &nl::TOOL,
-    &awk::tool::ORIGINAL_AWK,
-    &paste::TOOL,
-    &awk::tool::MAWK,
-    &json::TOOL,
-    &printf::TOOL,
-    &rev::TOOL,
-    &sed::TOOL,
-    &seq::TOOL,
-    &sort::TOOL,
-    &shuf::TOOL,
-    &tac::TOOL,
-    &tail::TOOL,
-    &tee::TOOL,
-    &tr::TOOL,
-    &tsort::TOOL,
-    &unexpand::TOOL,
-    &uniq::TOOL,
-    &wc::TOOL,
-    &xargs::TOOL,
-    &jq::TOOL,
-];
+/// Declares the modules of the small tools, and lists the row of every tool.
+macro_rules! registry {
+    ($($(mod $module:ident)? $(use $row:path)?;)*) => {
+        $($(pub(crate) mod $module;)?)*
+
+        /// Every tool that pelton knows.
+        pub static TOOLS: &[&Tool] = &[$($(&$module::TOOL,)? $(&$row,)?)*];
+    };
+}
+
+// One line per tool: `mod NAME;` for a file or folder here, `use PATH;` for a row elsewhere.
+registry! {
+    use crate::awk::tool::AWK;
+    mod cat;
+    mod comm;
+    mod cut;
+    mod echo;
+    mod expand;
+    mod find;
+    mod fold;
+    use crate::grep::TOOL;
+    use crate::awk::tool::GAWK;
+    mod head;
+    mod join;
+    use crate::awk::tool::NAWK;
+    mod nl;
+    use crate::awk::tool::ORIGINAL_AWK;
+    mod paste;
+    use crate::awk::tool::MAWK;
+    mod json;
+    mod printf;
+    mod rev;
+    use crate::sed::TOOL;
+    mod seq;
+    use crate::sort::TOOL;
+    mod shuf;
+    mod tac;
+    mod tail;
+    mod tee;
+    mod tr;
+    mod tsort;
+    mod unexpand;
+    mod uniq;
+    mod wc;
+    mod xargs;
+    mod jq;
+}

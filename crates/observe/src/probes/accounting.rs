@@ -75,5 +75,6 @@ pub fn cost_of(io: Option<procfs::Io>, usage: &Usage, wall_ns: u64) -> Cost {
             messages_received,
             signals,
         },
+        figures: Default::default(),
     }
 }

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         for (text, plan) in [
             ("tr a b < f | tr -s b", "native { tr a b ; tr -s b }"),
             ("tr -s a < f | tr a b", "native { tr -s a ; tr a b }"),

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let newlines = "wc counts newlines, which do not end these lines";
         for (text, reason) in [
             ("sort -uz f | wc -l", newlines),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let number = "it changes how many lines there are";
         for (text, reason) in [
             ("sort -ug f | wc -l", "-u drops lines"),

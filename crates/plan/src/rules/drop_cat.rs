@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         for (text, plan) in [
             ("cat -n f | tr a b", "native { cat -n f ; tr a b }"),
             ("cat -s f | tr a b", "native { cat -s f ; tr a b }"),

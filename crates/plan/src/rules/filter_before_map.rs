@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let seen = "the filter may look at bytes that the map changes";
         let ends = "the map changes what ends a line";
         for (text, reason) in [

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let plain = "one of them does not just print the first so many lines";
         for (text, reason) in [
             ("head -c 5 f | head -n 1", plain),

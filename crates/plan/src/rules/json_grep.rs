@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         for (text, plan) in [
             ("pelton json f", "pelton json f"),
             ("pelton json .a f | grep a", "pelton json .a f | native { grep a }"),

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let keeps = "the last sort keeps the order of lines whose keys are equal";
         for (text, reason) in [
             ("sort f | sort -s -k 2", keeps),

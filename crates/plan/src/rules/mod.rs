@@ -3,19 +3,7 @@
 //! Every rule looks at two adjacent nodes in a segment and merges them, or says why not. A rule must be right
 //! for any data: same bytes, same status of every stage, no output on standard error.
 
-mod compose_byte_maps;
-mod count_distinct;
-mod count_lines;
-mod drop_cat;
-mod filter_before_map;
-mod find_grep;
-mod head_head;
 mod join_of_pipes;
-mod json_grep;
-mod last_sort;
-mod sort_uniq;
-mod tac_head;
-mod top_k;
 
 use crate::graph::{Decision, Outcome, StageNote, Surroundings};
 use crate::node::Node;
@@ -67,29 +55,39 @@ impl Site {
     }
 }
 
-/// The rules, each before those that profit from it.
-pub const RULES: &[Rule] = &[
+/// Declares the modules of the rules, and lists the rules in the same order.
+macro_rules! registry {
+    ($(mod $module:ident;)*) => {
+        $(mod $module;)*
+
+        /// The rules, each before those that profit from it.
+        pub const RULES: &[Rule] = &[$($module::RULE),*];
+    };
+}
+
+// One line per rule, in the order in which they are tried.
+registry! {
     // First, since a cat separates nodes that other rules would merge.
-    drop_cat::RULE,
+    mod drop_cat;
     // While grep is still a grep: other rewrites of it print the same for text.
-    json_grep::RULE,
-    find_grep::RULE,
+    mod json_grep;
+    mod find_grep;
     // Before rules that look at the stage before a sort or a filter: one map is easier to check than five.
-    compose_byte_maps::RULE,
+    mod compose_byte_maps;
     // After maps are merged, so that the filter passes all of them at once.
-    filter_before_map::RULE,
+    mod filter_before_map;
     // One sort instead of two, before rules look at the stages after it.
-    last_sort::RULE,
+    mod last_sort;
     // After the number of sorts is settled. Its rewrite of `sort | uniq` may still be counted.
-    sort_uniq::RULE,
-    count_distinct::RULE,
+    mod sort_uniq;
+    mod count_distinct;
     // The rest of `X | wc -l` if no rule knows more of X.
-    count_lines::RULE,
+    mod count_lines;
     // The smaller of two heads, before rules for a sort or a tac.
-    head_head::RULE,
-    top_k::RULE,
-    tac_head::RULE,
-];
+    mod head_head;
+    mod top_k;
+    mod tac_head;
+}
 
 /// Applies one rule to all adjacent pairs, left to right, until it matches no more.
 pub fn apply(rule: &Rule, nodes: &mut Vec<Node>, site: &Site) -> Vec<Decision> {

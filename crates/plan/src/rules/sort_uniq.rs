@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let total = "sort may not keep identical lines together, or drops some";
         let whole = "uniq does not compare whole lines";
         for (text, reason) in [

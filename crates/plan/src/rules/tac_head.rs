@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let first = "head does not just print the first so many lines";
         for (text, reason) in [
             ("tac f | head -c 5", first),

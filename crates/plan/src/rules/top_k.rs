@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_stay() {
+    fn lookalikes_stay() {
         let first = "head does not just print the first so many lines";
         for (text, reason) in [
             ("sort f | head -c 10", first),

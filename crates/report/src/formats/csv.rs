@@ -15,6 +15,7 @@
 //! | `wall_ns_spread` … `sys_ns_spread` | with repeats: half the interquartile range of the runs |
 //! | `bottleneck` | `true` for the stage that sets the pace |
 //! | `stands_for` … `handed_over` | of `pelton run --stats`: how many stages the row stands for, which native pass of its pipeline it ran in, from 1, the rewrites that made it, and whether the real command took over |
+//! | the rest | the figures of probes, by name |
 //!
 //! Lines end in LF where the RFC says CRLF: every reader accepts both, and `awk -F,` keeps no carriage return
 //! in the last field. The user's text is made safe, as in the table: control and invisible characters are
@@ -23,13 +24,23 @@
 
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 
-use crate::{lines, spread, text};
+use super::{Style, Subject};
+use crate::{figures, lines, spread, text};
 
-/// Renders `run` as CSV.
-pub fn render(run: &Run) -> String {
-    let mut out = line(FIELDS.iter().map(|(name, _)| (*name).to_owned()));
+/// Renders a record as CSV.
+pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
+    rendered(subject.run)
+}
+
+fn rendered(run: &Run) -> String {
+    let figures = figures::names(run);
+    let names = FIELDS.iter().map(|(name, _)| *name).chain(figures.iter().copied());
+    let mut out = line(names.map(str::to_owned));
     for row in rows(run) {
-        out += &line(FIELDS.iter().map(|(_, field)| field(&row).unwrap_or_default()));
+        let probed =
+            figures.iter().map(|name| Some(process(&row)?.figures.get(*name)?.as_ref()?.to_string()));
+        let fields = FIELDS.iter().map(|(_, field)| field(&row));
+        out += &line(fields.chain(probed).map(Option::unwrap_or_default));
     }
     out
 }
@@ -167,15 +178,16 @@ mod tests {
     #[test]
     fn looks_like_this() {
         let shown = ["simple", "unknown", "repeats", "hostile", "sigpipe", "lists"];
-        samples::check_each("csv", &shown, render);
+        samples::check_each("csv", &shown, rendered);
     }
 
     #[test]
     fn a_reader_gets_every_field_back() {
         for (name, run) in samples::all() {
-            let text = render(&run);
+            let text = rendered(&run);
             let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-            let header: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
+            let header = FIELDS.iter().map(|(name, _)| *name);
+            let header: Vec<_> = header.chain(figures::names(&run)).collect();
             assert_eq!(reader.headers().unwrap(), header, "{name}");
             let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
             let stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);

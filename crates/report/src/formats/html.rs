@@ -2,16 +2,17 @@
 //!
 //! `timeline.html` draws it, from figures embedded as JSON.
 
-use pelton_record::{Pipeline, Run, Slice, Stage};
+use pelton_record::{Pipeline, Slice, Stage};
 use serde_json::{Value, json};
 
-use super::{Style, table};
+use super::{Style, Subject, table};
 use crate::text;
 
 const PAGE: &str = include_str!("timeline.html");
 
-/// Renders `run` as a page; tables about its only row come from `whole`.
-pub fn render(run: &Run, whole: &Run) -> String {
+/// Renders a record as a page.
+pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
+    let run = subject.shown;
     let style = Style { width: Some(132), color: false, unicode: true, all: false };
     let data = json!({
         "wall": run.wall_ns,
@@ -23,7 +24,7 @@ pub fn render(run: &Run, whole: &Run) -> String {
     filled(&[
         ("title", shown(&run.text)),
         ("headline", shown(&run.verdict.headline)),
-        ("table", escaped(&table::render(run, whole, &style))),
+        ("table", escaped(&table::render(subject, &style))),
         ("data", data),
     ])
 }
@@ -88,20 +89,25 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::samples;
+    use pelton_record::Run;
+
+    fn shown_page(run: &Run) -> String {
+        render(&samples::subject(run), &Style::default())
+    }
 
     #[test]
     fn nothing_in_a_text_becomes_markup() {
         let mut run = samples::simple();
         run.text = "echo '</script><script>alert(1)</script>{{data}}' & x".to_owned();
         run.pipelines[0].stages[0].text = run.text.clone();
-        let page = render(&run, &run);
+        let page = shown_page(&run);
         assert_eq!(page.matches("<script").count(), PAGE.matches("<script").count());
         assert_eq!(page.matches("</script").count(), PAGE.matches("</script").count());
     }
 
     #[test]
     fn a_page_needs_no_network() {
-        let page = render(&samples::native(), &samples::native());
+        let page = shown_page(&samples::native());
         for outside in ["http://", "https://", "//cdn", "src=", "@import", "url("] {
             assert!(!page.contains(outside), "{outside}");
         }

@@ -10,11 +10,12 @@ use pelton_record::Run;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::{Style, Subject};
 use crate::text;
 
-/// Renders `run` as JSON.
-pub fn render(run: &Run) -> String {
-    pretty(run)
+/// Renders a record as JSON.
+pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
+    pretty(subject.run)
 }
 
 /// Renders any record.
@@ -59,20 +60,20 @@ mod tests {
 
     #[test]
     fn looks_like_this() {
-        samples::check("json", &render(&samples::lists()));
+        samples::check("json", &pretty(&samples::lists()));
     }
 
     #[test]
     fn a_reader_gets_the_record_back() {
         for (name, run) in samples::all() {
-            let back: Run = serde_json::from_str(&render(&run)).unwrap();
+            let back: Run = serde_json::from_str(&pretty(&run)).unwrap();
             assert_eq!(serde_json::to_value(back).unwrap(), serde_json::to_value(run).unwrap(), "{name}");
         }
     }
 
     #[test]
     fn no_control_is_left_raw() {
-        let shown = render(&samples::hostile());
+        let shown = pretty(&samples::hostile());
         assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
         assert!(shown.contains("\\u009b"), "{shown}");
     }

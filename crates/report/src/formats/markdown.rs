@@ -6,7 +6,7 @@
 
 use pelton_record::Run;
 
-use super::Style;
+use super::{Style, Subject};
 use crate::{
     columns::{self, BAR_HEAD, Column, PIPE_HEAD, Row},
     prose::{self, Paragraph},
@@ -16,12 +16,13 @@ use crate::{
 /// The highest rank shown without `all`.
 const EVERYDAY_RANK: u8 = 10;
 
-/// Renders `run` as a Markdown table with the verdict below it.
-pub fn render(run: &Run, style: &Style) -> String {
+/// Renders a record as a Markdown table with the verdict below it.
+pub fn render(subject: &Subject<'_>, style: &Style) -> String {
+    let run = subject.shown;
     let columns: Vec<_> = columns::columns(run, style)
         .into_iter()
         .filter(|column| {
-            ![BAR_HEAD, PIPE_HEAD].contains(&column.head) && (style.all || column.rank <= EVERYDAY_RANK)
+            ![BAR_HEAD, PIPE_HEAD].contains(&&*column.head) && (style.all || column.rank <= EVERYDAY_RANK)
         })
         .collect();
     let rows = columns::rows(run, style);
@@ -42,7 +43,7 @@ pub fn render(run: &Run, style: &Style) -> String {
 }
 
 fn heads(columns: &[Column]) -> Vec<String> {
-    let named = columns.iter().map(|column| match (column.group, column.head) {
+    let named = columns.iter().map(|column| match (column.group, &*column.head) {
         ("", head) => head.to_owned(),
         (group, head) => format!("{group} {head}"),
     });
@@ -154,8 +155,8 @@ mod tests {
     fn looks_like_this() {
         samples::check_each("markdown", &samples::NAMES, |run| {
             let style = samples::wide(80);
-            let plain = render(run, &style);
-            let all = render(run, &Style { all: true, ..style });
+            let plain = render(&samples::subject(run), &style);
+            let all = render(&samples::subject(run), &Style { all: true, ..style });
             format!("{plain}\n<!-- all -->\n\n{all}")
         });
     }

@@ -3,13 +3,12 @@
 //! POSIX gives the format as `"real %f\nuser %f\nsys %f\n"` with at least two digits after the point; every shell
 //! prints two. The figures are those of the whole run.
 
-use pelton_record::Run;
-
+use super::{Style, Subject};
 use crate::units;
 
 /// Renders the whole run's times as `time -p` does.
-pub fn render(run: &Run) -> String {
-    let total = &run.total;
+pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
+    let total = &subject.run.total;
     let [real, user, sys] = [total.wall_ns, total.user_ns, total.sys_ns].map(units::centiseconds);
     format!("real {real}\nuser {user}\nsys {sys}\n")
 }
@@ -18,10 +17,15 @@ pub fn render(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::samples;
+    use pelton_record::Run;
+
+    fn shown(run: &Run) -> String {
+        render(&samples::subject(run), &Style::default())
+    }
 
     #[test]
     fn looks_like_this() {
-        assert_eq!(render(&samples::simple()), "real 4.77\nuser 4.82\nsys 0.20\n");
+        assert_eq!(shown(&samples::simple()), "real 4.77\nuser 4.82\nsys 0.20\n");
     }
 
     /// `time -p` of an installed shell: the same words, blanks, points and numbers of digits.
@@ -32,6 +36,6 @@ mod tests {
             return;
         };
         let shape = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
-        assert_eq!(shape(&render(&samples::single())), shape(&String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(shape(&shown(&samples::single())), shape(&String::from_utf8_lossy(&output.stderr)));
     }
 }

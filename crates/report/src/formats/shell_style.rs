@@ -11,12 +11,12 @@
 
 use pelton_record::{Cost, Run, Stage};
 
-use super::Style;
+use super::{Style, Subject};
 use crate::{text, units};
 
-/// Renders `run` in the layout of a shell's `time`.
-pub fn render(run: &Run, style: &Style) -> String {
-    let rows = rows(run, style.unicode);
+/// Renders a record in the layout of a shell's `time`.
+pub fn render(subject: &Subject<'_>, style: &Style) -> String {
+    let rows = rows(subject.shown, style.unicode);
     let room = rows.iter().map(|(name, _)| text::width(name)).max().unwrap_or(0);
     let mut lines: Vec<_> = rows.iter().map(|(name, cost)| line(name, cost, room)).collect();
     let rule = "-".repeat(lines.iter().map(|line| text::width(line)).max().unwrap_or(0));
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn looks_like_this() {
         let ascii = Style { unicode: false, ..samples::wide(80) };
-        samples::check_each("shell_style", &samples::NAMES, |run| render(run, &ascii));
+        samples::check_each("shell_style", &samples::NAMES, |run| render(&samples::subject(run), &ascii));
     }
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
     fn a_minute_is_a_minute() {
         let mut run = samples::single();
         run.total = Cost { wall_ns: 59_999_600_000, user_ns: 1, ..Cost::zero() };
-        let shown = render(&run, &samples::wide(80));
+        let shown = render(&samples::subject(&run), &samples::wide(80));
         assert!(shown.ends_with("ALL: real 1m0.000s user 0m0.000s sys 0m0.000s cpu 0.00%\n"), "{shown}");
     }
 }

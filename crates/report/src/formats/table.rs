@@ -17,7 +17,7 @@
 
 use pelton_record::{Run, Stage};
 
-use super::Style;
+use super::{Style, Subject};
 use crate::{
     arrivals, by_line,
     columns::{self, BAR_HEAD, PIPE_HEAD, SPREAD_RANK},
@@ -27,9 +27,9 @@ use crate::{
     prose, syscalls, text, threads,
 };
 
-/// Renders `run` as tables with the verdict below them. Tables about its rows come from `whole`, which is the
-/// same run, unless inner pipelines replace its only row.
-pub fn render(run: &Run, whole: &Run, style: &Style) -> String {
+/// Renders a record as tables with the verdict below them. Tables about its rows come from the whole record.
+pub fn render(subject: &Subject<'_>, style: &Style) -> String {
+    let Subject { run: whole, shown: run } = *subject;
     let mut lines = tables(run, style);
     for (whose, stage) in stages(whole) {
         if let Some(inside) = &stage.inside {
@@ -136,7 +136,10 @@ mod tests {
             ("100 columns, ASCII", Style { unicode: false, ..samples::wide(100) }),
             ("120 columns, colour", Style { color: true, ..samples::wide(120) }),
         ];
-        styles.iter().map(|(name, style)| format!("== {name}\n{}\n", render(run, run, style))).collect()
+        styles
+            .iter()
+            .map(|(name, style)| format!("== {name}\n{}\n", render(&samples::subject(run), style)))
+            .collect()
     }
 
     #[test]
@@ -150,7 +153,7 @@ mod tests {
     fn a_run_of_nothing_is_shown_too() {
         let mut run = samples::single();
         run.pipelines.clear();
-        let shown = render(&run, &run, &samples::wide(60));
+        let shown = render(&samples::subject(&run), &samples::wide(60));
         assert_eq!(shown.lines().filter(|line| line.starts_with('─')).count(), 1, "{shown}");
         assert!(shown.contains("     ALL  "), "{shown}");
     }

@@ -7,8 +7,14 @@
 use pelton_record::{Pipeline, Run, Slice, Stage};
 use serde_json::{Value, json};
 
-/// Renders `run` as a trace.
-pub fn render(run: &Run) -> String {
+use super::{Style, Subject};
+
+/// Renders a record as a trace.
+pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
+    rendered(subject.shown)
+}
+
+fn rendered(run: &Run) -> String {
     let mut events =
         vec![json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "pelton time"}})];
     for (p, pipeline) in run.pipelines.iter().enumerate() {
@@ -129,7 +135,7 @@ mod tests {
         };
         run.pipelines[0].stages[1].timeline =
             Some(vec![slice(0, 90, 10), slice(20, 80, 20), slice(40, 10, 90)]);
-        let trace: Value = serde_json::from_str(&render(&run)).unwrap();
+        let trace: Value = serde_json::from_str(&rendered(&run)).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         let of = |kind: &str, thread: u64| {
             events.iter().filter(|e| e["ph"] == kind && e["tid"] == thread).cloned().collect::<Vec<_>>()

@@ -116,13 +116,13 @@ impl Data {
         let like = |kind| Data { kind, final_newline: self.final_newline };
         match &self.kind {
             Kind::Literal(bytes) => parts(bytes).into_iter().map(|left| like(Kind::Literal(left))).collect(),
-            Kind::Concat(datas) => {
-                let mut smaller: Vec<Data> = datas.clone();
-                for (at, data) in datas.iter().enumerate() {
+            Kind::Concat(pieces) => {
+                let mut smaller: Vec<Data> = pieces.clone();
+                for (at, data) in pieces.iter().enumerate() {
                     let with = |data: Data| {
-                        let mut datas = datas.clone();
-                        datas[at] = data;
-                        like(Kind::Concat(datas))
+                        let mut pieces = pieces.clone();
+                        pieces[at] = data;
+                        like(Kind::Concat(pieces))
                     };
                     smaller.extend(data.shrunk().into_iter().map(with));
                 }
@@ -176,9 +176,9 @@ impl fmt::Display for Data {
                 let text = toml::Value::String(text.clone());
                 write!(f, "{{ repeat = {text}, times = {times}{newline} }}")
             }
-            Kind::Concat(datas) => {
-                let datas: Vec<String> = datas.iter().map(Data::to_string).collect();
-                write!(f, "{{ concat = [{}]{newline} }}", datas.join(", "))
+            Kind::Concat(pieces) => {
+                let pieces: Vec<String> = pieces.iter().map(Data::to_string).collect();
+                write!(f, "{{ concat = [{}]{newline} }}", pieces.join(", "))
             }
         }
     }
