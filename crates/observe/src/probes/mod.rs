@@ -43,6 +43,7 @@ macro_rules! registry {
 
 registry! {
     // One line per probe: `mod NAME;`.
+    mod peak_anonymous;
 }
 
 /// The gauges of one process.

@@ -85,6 +85,7 @@ registry! {
     mod count_lines;
     // The smaller of two heads, before rules for a sort or a tac.
     mod head_head;
+    mod tail_tail;
     mod top_k;
     mod tac_head;
 }

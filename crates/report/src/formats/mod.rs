@@ -59,6 +59,7 @@ registry! {
     mod shell_style as ShellStyle, "shell-style": "A line per stage in the layout of a shell's `time`.";
     mod trace as Trace, "trace": "What each stage did when, for Perfetto and chrome://tracing; see --trace.";
     mod html as Html, "html": "The same as one page for a browser, with the table and the verdict; see --html.";
+    mod prometheus as Prometheus, "prometheus": "Metrics in text, for the textfile collector of node_exporter; see --output.";
     // ANCHOR_END: formats
 }
 
