@@ -1,7 +1,9 @@
 //! `pelton buffer` between real writers and real readers: nothing lost, nothing reordered, nobody kept waiting.
 
+use pelton_sys::pipe::unread;
 use pelton_testkit::{Ended, Ending, Launch, Running, SessionProcess, Signal, Terminal, wait_until};
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -209,13 +211,17 @@ fn an_input_that_breaks_off_is_delivered_first() {
 fn full_buffer(dir: &Path, options: &str) -> Running {
     std::fs::write(dir.join("in"), lines(100_000)).expect("written");
     let text = format!(
-        "(cat in; echo > written; while sleep 0.02; do echo more; done) |
+        "(echo $BASHPID > writer; cat in; echo > written; while sleep 0.02; do echo more; done) |
          (echo $BASHPID > pid; exec $P buffer {options}) |
          (until test -f go; do sleep 0.01; done; cat > out; echo > delivered)
          echo ${{PIPESTATUS[*]}}"
     );
     let running = bash(&text, dir).spawn().expect("started");
     await_file(&dir.join("written"), "\n");
+    // The pipe may still hold the last of it.
+    let writer = std::fs::read_to_string(dir.join("writer")).expect("a process id");
+    let input = std::fs::File::open(format!("/proc/{}/fd/1", writer.trim())).expect("the pipe");
+    wait_until("the buffer has taken all", || unread(input.as_fd()).is_ok_and(|bytes| bytes == 0));
     running
 }
 

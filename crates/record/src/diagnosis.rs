@@ -60,11 +60,11 @@ pub struct Finding {
     pub kind: Kind,
     /// One sentence.
     pub headline: String,
-    /// The processes at the heart of it, by pid: the cycle, or the one that all others wait for.
-    pub heart: Vec<u32>,
+    /// The processes that cause it, by pid: the cycle, or the one that all others wait for.
+    pub root_cause: Vec<u32>,
     /// Who waits for what.
     pub waits: Vec<Wait>,
-    /// How long none of the heart has run, if the kernel says; estimated from the scheduler's clocks.
+    /// How long none of them has run, if the kernel says; estimated from the scheduler's clocks.
     pub still_ns: Option<u64>,
     /// One thing to do about it.
     pub cure: Option<String>,

@@ -96,6 +96,9 @@ fn waits_for_room(diagnosis: &Json) -> &Json {
 fn names_both(diagnosis: &Json) -> bool {
     let room = waits_for_room(diagnosis);
     let by = &room["by"][0];
-    let heart = list(diagnosis, "/findings/0/heart");
-    heart.len() == 2 && heart.contains(&room["pid"]) && heart.contains(&by["pid"]) && by["fd"].is_u64()
+    let root_cause = list(diagnosis, "/findings/0/root_cause");
+    root_cause.len() == 2
+        && root_cause.contains(&room["pid"])
+        && root_cause.contains(&by["pid"])
+        && by["fd"].is_u64()
 }

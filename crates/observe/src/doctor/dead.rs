@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 /// A process of a deadlocked set, and the wait that keeps it there.
 pub type Held<'w> = (u32, &'w Wait);
 
-/// Returns the wait of `pid` for a process of `heart`; if there is none, its first wait.
-pub fn held<'w>(world: &'w World, pid: u32, heart: &BTreeSet<u32>) -> Option<&'w Wait> {
+/// Returns the wait of `pid` for a process of `root_cause`; if there is none, its first wait.
+pub fn held<'w>(world: &'w World, pid: u32, root_cause: &BTreeSet<u32>) -> Option<&'w Wait> {
     let tasks = &world.processes.get(&pid)?.tasks;
-    let leads = |wait: &&Wait| wait.by.iter().any(|holder| heart.contains(&holder.pid));
+    let leads = |wait: &&Wait| wait.by.iter().any(|holder| root_cause.contains(&holder.pid));
     let waits = || tasks.iter().map(|task| &task.wait);
     waits()
         .find(leads)

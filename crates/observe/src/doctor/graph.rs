@@ -72,7 +72,7 @@ pub fn components(world: &World, members: &BTreeSet<u32>, edges: Edges) -> Vec<B
 
 /// Returns the deadlocked sets of a dead component: its strongly connected components without outgoing edges.
 /// All other processes only wait for them.
-pub fn hearts(world: &World, part: &BTreeSet<u32>) -> Vec<BTreeSet<u32>> {
+pub fn root_causes(world: &World, part: &BTreeSet<u32>) -> Vec<BTreeSet<u32>> {
     let next = |pid: u32| -> BTreeSet<u32> {
         let process = world.processes.get(&pid);
         process.map(|one| &ends(one, Edges::All) & part).unwrap_or_default()
@@ -124,12 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn a_heart_is_what_all_others_wait_for() {
+    fn a_root_cause_is_what_all_others_wait_for() {
         let world = world(&[(1, &[2]), (2, &[3]), (3, &[2]), (4, &[1]), (9, &[9])]);
         let all = set(&[1, 2, 3, 4, 9]);
         assert_eq!(components(&world, &all, Edges::All), [set(&[1, 2, 3, 4]), set(&[9])]);
-        assert_eq!(hearts(&world, &set(&[1, 2, 3, 4])), [set(&[2, 3])]);
-        assert_eq!(hearts(&world, &set(&[9])), [set(&[9])]);
+        assert_eq!(root_causes(&world, &set(&[1, 2, 3, 4])), [set(&[2, 3])]);
+        assert_eq!(root_causes(&world, &set(&[9])), [set(&[9])]);
     }
 
     #[test]

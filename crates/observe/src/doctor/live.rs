@@ -15,7 +15,7 @@ pub struct Conclusion {
     pub kind: Kind,
     pub headline: String,
     /// The process that sets the pace.
-    pub heart: u32,
+    pub root_cause: u32,
     pub cure: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         );
         let cure =
             Some("see what that file system does: a slow disk, or a server that does not answer".to_owned());
-        return Some(Conclusion { health: Health::Slow, kind: Kind::Disk, headline, heart: pid, cure });
+        return Some(Conclusion { health: Health::Slow, kind: Kind::Disk, headline, root_cause: pid, cure });
     }
     idle(seen, part)
 }
@@ -108,12 +108,14 @@ fn all_ends(wait: &Wait) -> Vec<u32> {
 }
 
 fn slow_reader(seen: &Seen, part: &BTreeSet<u32>, writer: u32) -> Conclusion {
-    let heart = culprit(seen, writer);
-    let (who, waiter) = (name(&seen.world, heart), name(&seen.world, writer));
-    let does = doing(seen, heart);
-    let cause = cause_of(seen, heart);
-    let others =
-        names(&seen.world, part.iter().copied().filter(|&pid| pid != heart && waits_for_others(seen, pid)));
+    let root_cause = culprit(seen, writer);
+    let (who, waiter) = (name(&seen.world, root_cause), name(&seen.world, writer));
+    let does = doing(seen, root_cause);
+    let cause = cause_of(seen, root_cause);
+    let others = names(
+        &seen.world,
+        part.iter().copied().filter(|&pid| pid != root_cause && waits_for_others(seen, pid)),
+    );
     let others = if others.is_empty() { waiter.clone() } else { others };
     let (health, cure) = match cause {
         Some(Cause::Terminal) => (Health::Idle, None),
@@ -132,18 +134,18 @@ fn slow_reader(seen: &Seen, part: &BTreeSet<u32>, writer: u32) -> Conclusion {
     let kind = if health == Health::Unknown { Kind::Unseen } else { Kind::SlowReader };
     let verb = if part.len() > 2 { "wait" } else { "waits" };
     let headline = format!("{who} sets the pace, and {does}; {others} {verb} for it, and a pipe is full");
-    Conclusion { health, kind, headline, heart, cure }
+    Conclusion { health, kind, headline, root_cause, cure }
 }
 
 fn waits_for_others(seen: &Seen, pid: u32) -> bool {
     cause_of(seen, pid).is_some_and(|cause| matches!(cause, Cause::Room | Cause::Data | Cause::Any(_)))
 }
 
-fn busy(seen: &Seen, part: &BTreeSet<u32>, heart: u32) -> Conclusion {
-    let who = name(&seen.world, heart);
-    let does = doing(seen, heart);
+fn busy(seen: &Seen, part: &BTreeSet<u32>, root_cause: u32) -> Conclusion {
+    let who = name(&seen.world, root_cause);
+    let does = doing(seen, root_cause);
     let readers: Vec<u32> =
-        part.iter().copied().filter(|&pid| pid != heart && waits_for_others(seen, pid)).collect();
+        part.iter().copied().filter(|&pid| pid != root_cause && waits_for_others(seen, pid)).collect();
     let (kind, headline) = match readers.len() {
         0 => (Kind::Busy, format!("{who} {does}")),
         n => {
@@ -155,7 +157,7 @@ fn busy(seen: &Seen, part: &BTreeSet<u32>, heart: u32) -> Conclusion {
             (Kind::SlowWriter, headline)
         }
     };
-    Conclusion { health: Health::Slow, kind, headline, heart, cure: None }
+    Conclusion { health: Health::Slow, kind, headline, root_cause, cure: None }
 }
 
 /// Describes a process's activity, in words that follow its name.
@@ -187,12 +189,12 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     // The first waiting process may only wait for another of them: the end of that chain matters.
     let first =
         part.iter().copied().find(|&pid| waits_for_others(seen, pid)).or_else(|| part.first().copied())?;
-    let heart = culprit(seen, first);
-    let who = name(&seen.world, heart);
-    let does = doing(seen, heart);
-    let cause = cause_of(seen, heart);
+    let root_cause = culprit(seen, first);
+    let who = name(&seen.world, root_cause);
+    let does = doing(seen, root_cause);
+    let cause = cause_of(seen, root_cause);
     let waiters: Vec<u32> =
-        part.iter().copied().filter(|&pid| pid != heart && waits_for_others(seen, pid)).collect();
+        part.iter().copied().filter(|&pid| pid != root_cause && waits_for_others(seen, pid)).collect();
     let (health, kind) = match cause {
         None => (Health::Idle, Kind::Ended),
         Some(Cause::Timer) => (Health::Idle, Kind::Timer),
@@ -205,11 +207,11 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     let (headline, cure) = match kind {
         Kind::Ended => (
             format!("{who} has ended, and its parent has not asked how"),
-            parent(seen, heart).map(|parent| format!("let {parent} wait for it, or end that")),
+            parent(seen, root_cause).map(|parent| format!("let {parent} wait for it, or end that")),
         ),
         Kind::Stopped => (
             format!("{who} is stopped, and nobody waits for it"),
-            Some(format!("fg in its shell, or kill -CONT {heart}")),
+            Some(format!("fg in its shell, or kill -CONT {root_cause}")),
         ),
         _ if waiters.is_empty() => (format!("{who} {does}"), None),
         _ => {
@@ -217,7 +219,7 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
             (format!("{who} {does}; {} {verb} for it", names(&seen.world, waiters)), None)
         }
     };
-    Some(Conclusion { health, kind, headline, heart, cure })
+    Some(Conclusion { health, kind, headline, root_cause, cure })
 }
 
 fn parent(seen: &Seen, pid: u32) -> Option<String> {

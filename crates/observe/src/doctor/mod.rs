@@ -170,7 +170,11 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
     let mut idle = 0;
     for part in graph::components(&seen.world, &seen.dead, Edges::All) {
         if !part.is_disjoint(members) {
-            found.extend(graph::hearts(&seen.world, &part).iter().map(|heart| deadlock(seen, &part, heart)));
+            found.extend(
+                graph::root_causes(&seen.world, &part)
+                    .iter()
+                    .map(|root_cause| deadlock(seen, &part, root_cause)),
+            );
         }
     }
     let live: BTreeSet<u32> = members.difference(&seen.dead).copied().collect();
@@ -197,18 +201,18 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
 }
 
 /// Builds the finding about a dead component: its deadlocked set, and the processes that only wait for that.
-fn deadlock(seen: &Seen, part: &BTreeSet<u32>, heart: &BTreeSet<u32>) -> Finding {
+fn deadlock(seen: &Seen, part: &BTreeSet<u32>, root_cause: &BTreeSet<u32>) -> Finding {
     let world = &seen.world;
     let held: Vec<dead::Held<'_>> =
-        heart.iter().filter_map(|&pid| Some((pid, dead::held(world, pid, heart)?))).collect();
+        root_cause.iter().filter_map(|&pid| Some((pid, dead::held(world, pid, root_cause)?))).collect();
     let kind = dead::kind(&held);
     // A single stopped process is not a deadlock: nothing waits for it, and its shell can continue it.
     let alone = kind == Kind::Stopped && part.len() == 1;
     let mut waits: Vec<Wait> = held.iter().map(|(pid, wait)| told(world, *pid, wait)).collect();
-    let others = part.difference(heart).filter_map(|&pid| Some((pid, dead::held(world, pid, part)?)));
+    let others = part.difference(root_cause).filter_map(|&pid| Some((pid, dead::held(world, pid, part)?)));
     waits.extend(others.map(|(pid, wait)| told(world, pid, wait)));
     let headline = if alone {
-        format!("{} is stopped, and nobody waits for it", words::names(world, heart.iter().copied()))
+        format!("{} is stopped, and nobody waits for it", words::names(world, root_cause.iter().copied()))
     } else {
         dead::headline(world, kind, &held)
     };
@@ -216,9 +220,9 @@ fn deadlock(seen: &Seen, part: &BTreeSet<u32>, heart: &BTreeSet<u32>) -> Finding
         health: if alone { Health::Idle } else { Health::Dead },
         kind,
         headline,
-        heart: heart.iter().copied().collect(),
+        root_cause: root_cause.iter().copied().collect(),
         waits,
-        still_ns: still_ns(world, heart),
+        still_ns: still_ns(world, root_cause),
         cure: dead::cure(world, kind, &held),
     }
 }
@@ -233,7 +237,7 @@ fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: live::Conclusion) ->
         health: conclusion.health,
         kind: conclusion.kind,
         headline: conclusion.headline,
-        heart: vec![conclusion.heart],
+        root_cause: vec![conclusion.root_cause],
         waits: part.iter().filter_map(wait).collect(),
         still_ns: None,
         cure: conclusion.cure,
@@ -270,9 +274,9 @@ fn is_socket(wait: &world::Wait) -> bool {
 }
 
 /// Returns how long ago the last of these processes ran.
-fn still_ns(world: &World, heart: &BTreeSet<u32>) -> Option<u64> {
+fn still_ns(world: &World, root_cause: &BTreeSet<u32>) -> Option<u64> {
     let mut least: Option<u64> = None;
-    for pid in heart {
+    for pid in root_cause {
         let process = world.processes.get(pid)?;
         for task in &process.tasks {
             let cpu =
@@ -290,8 +294,8 @@ fn still_ns(world: &World, heart: &BTreeSet<u32>) -> Option<u64> {
 fn named(world: &World, findings: &[Finding]) -> Vec<Process> {
     let waits = findings.iter().flat_map(|finding| &finding.waits);
     let waiting = waits.flat_map(|wait| wait.by.iter().map(|holder| holder.pid).chain([wait.pid]));
-    let hearts = findings.iter().flat_map(|finding| finding.heart.iter().copied());
-    let pids: BTreeSet<u32> = waiting.chain(hearts).collect();
+    let root_causes = findings.iter().flat_map(|finding| finding.root_cause.iter().copied());
+    let pids: BTreeSet<u32> = waiting.chain(root_causes).collect();
     pids.into_iter().filter_map(|pid| Some(described(pid, world.processes.get(&pid)?))).collect()
 }
 

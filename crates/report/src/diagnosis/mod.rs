@@ -48,7 +48,7 @@ mod samples {
             health: Health::Dead,
             kind: Kind::WaitsWithoutReading,
             headline: "python3 (10) is deadlocked".into(),
-            heart: vec![10, 11],
+            root_cause: vec![10, 11],
             waits: vec![
                 wait(10, What::Child, "waits for its child yes (11) to end", None, &[(11, None)]),
                 wait(11, What::Room, "blocked on write to its standard output", Some(1), &[(10, Some(3))]),
@@ -60,7 +60,7 @@ mod samples {
             health: Health::Idle,
             kind: Kind::Timer,
             headline: "sleep (20) waits for a time to pass; cat (21) waits for it".into(),
-            heart: vec![20],
+            root_cause: vec![20],
             waits: vec![wait(21, What::Data, "blocked on read", Some(0), &[(20, Some(1))])],
             still_ns: None,
             cure: None,
