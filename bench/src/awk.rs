@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::contest::{Contender, Samples, contest, run_once};
-use super::ratios::{Place, digest};
 use super::results::{Claim, Results};
+use super::shell_and_run::{Place, digest};
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, JSON_MENU, LINES, PURCHASES, Recipe};

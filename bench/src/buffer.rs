@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::contest::{Contender, Samples, contest, peak_bytes};
-use super::ratios::Place;
 use super::results::{Claim, Results, Unit, table};
+use super::shell_and_run::Place;
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::LINES;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::contest::{Contender, Samples, contest_with, peak_bytes};
-use super::ratios::Place;
 use super::results::{Claim, Results, Unit, table};
+use super::shell_and_run::Place;
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{LINES, PROSE, PURCHASES, Recipe};

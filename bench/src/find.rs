@@ -24,22 +24,27 @@ const DEEPEST: usize = 12;
 const STOPS: usize = 10_000;
 
 /// A part: its name for `--only`, its title, and its measurement over its tree.
-struct WordPart {
+struct FindBenchmark {
     key: &'static str,
     title: &'static str,
     /// Directories and files.
     tree: (usize, usize),
-    measure: fn(&Bench, &WordPart, &Path) -> Outcome<Value>,
+    measure: fn(&Bench, &FindBenchmark, &Path) -> Outcome<Value>,
 }
 
 const MANY: (usize, usize) = (35_000, 31_000);
 
-const PARTS: [WordPart; 5] = [
-    WordPart { key: "directories", title: "35,000 directories, 66,000 entries", tree: MANY, measure: absent },
-    WordPart { key: "files", title: "1,000,000 entries", tree: (60_000, 940_000), measure: absent },
-    WordPart { key: "first", title: "The first match", tree: MANY, measure: first },
-    WordPart { key: "ways", title: "Ways, two threads", tree: MANY, measure: ways },
-    WordPart { key: "stops", title: "Stops", tree: (600, 1400), measure: stops },
+const PARTS: [FindBenchmark; 5] = [
+    FindBenchmark {
+        key: "directories",
+        title: "35,000 directories, 66,000 entries",
+        tree: MANY,
+        measure: absent,
+    },
+    FindBenchmark { key: "files", title: "1,000,000 entries", tree: (60_000, 940_000), measure: absent },
+    FindBenchmark { key: "first", title: "The first match", tree: MANY, measure: first },
+    FindBenchmark { key: "ways", title: "Ways, two threads", tree: MANY, measure: ways },
+    FindBenchmark { key: "stops", title: "Stops", tree: (600, 1400), measure: stops },
 ];
 
 /// Runs all parts. Trees are made in memory, where every contender reads them fastest.
@@ -54,7 +59,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         data: json!({}),
         claims: Vec::new(),
     };
-    let asked = |part: &WordPart| bench.only.as_ref().is_none_or(|only| only == part.key);
+    let asked = |part: &FindBenchmark| bench.only.as_ref().is_none_or(|only| only == part.key);
     if !PARTS.iter().any(asked) {
         return Err("the parts are directories, files, first, ways and stops".into());
     }
@@ -71,7 +76,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     Ok(results)
 }
 
-fn over(bench: &Bench, part: &WordPart, place: &Path) -> Outcome<Value> {
+fn over(bench: &Bench, part: &FindBenchmark, place: &Path) -> Outcome<Value> {
     let (directories, files) = part.tree;
     let tree = tree(place, directories, files)?;
     let mut measured = (part.measure)(bench, part, &tree)?;
@@ -115,7 +120,7 @@ fn words(program: &Path, words: &[&str]) -> Vec<OsString> {
 }
 
 /// Searches for a missing name.
-fn absent(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
+fn absent(bench: &Bench, part: &FindBenchmark, tree: &Path) -> Outcome<Value> {
     let samples = contest(&contenders(bench, &floor(bench)?, tree), &bench.data, bench.runs(7), 1)?;
     Ok(kept(&table(&samples, Unit::Milliseconds), &claims_of(part.title, &samples), &samples))
 }
@@ -179,7 +184,7 @@ fn claims_of(name: &str, samples: &[Samples]) -> Vec<Claim> {
 }
 
 /// Searches for the first directory made: unlike the last one made, it is near the start.
-fn first(bench: &Bench, _: &WordPart, tree: &Path) -> Outcome<Value> {
+fn first(bench: &Bench, _: &FindBenchmark, tree: &Path) -> Outcome<Value> {
     let tree = tree.to_string_lossy();
     let ours = ["find", "--first", &tree, "-name", "dir1"];
     let mut all = vec![Contender::new("pelton find --first", words(&bench.pelton, &ours))];
@@ -221,7 +226,7 @@ fn system_calls(bench: &Bench, tree: &Path) -> Outcome<f64> {
 }
 
 /// Measures the statistics of each way, and the system calls of one thread.
-fn ways(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
+fn ways(bench: &Bench, part: &FindBenchmark, tree: &Path) -> Outcome<Value> {
     let calls = system_calls(bench, tree)? / (part.tree.0 + 1) as f64;
     let mut claims = vec![Claim::at_most("system calls per directory, start included", calls, 4.0, "")];
     let ways = statistics(bench, tree)?;
@@ -285,7 +290,7 @@ fn ways_table(ways: &[Value]) -> String {
 
 /// Stops searches at a random place, in random ways: each prints one name and nothing else, and leaves no
 /// process behind.
-fn stops(bench: &Bench, part: &WordPart, tree: &Path) -> Outcome<Value> {
+fn stops(bench: &Bench, part: &FindBenchmark, tree: &Path) -> Outcome<Value> {
     let mut rng = Rng::new(11);
     let mut wrong = 0;
     let began = Instant::now();

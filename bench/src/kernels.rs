@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::ratios::{LOCALES, Place, Ratio};
 use super::results::{Claim, Results};
+use super::shell_and_run::{LOCALES, Place, Ratio};
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, LINES, PROSE, PURCHASES, Recipe, WORDS};

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::Bench;
 use super::contest::Contender;
 use super::contest::peak_bytes;
-use super::ratios::Place;
 use super::results::{Claim, Results};
+use super::shell_and_run::Place;
 use workbench::Outcome;
 use workbench::inputs::PROSE;
 

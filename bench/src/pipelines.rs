@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::ratios::{LOCALES, Place, Ratio};
 use super::results::{Claim, Results};
+use super::shell_and_run::{LOCALES, Place, Ratio};
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{LINES, PROSE, PURCHASES, Recipe, SERVICE_LOG};

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::contest::{Contender, Samples, contest};
-use super::ratios::Place;
 use super::results::Results;
+use super::shell_and_run::Place;
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{LINES, PROSE, PURCHASES};

@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use serde_json::Value as Json;
 
 use pelton_bench::contest::{Contender, Samples, contest};
-use pelton_bench::ratios::Place;
+use pelton_bench::shell_and_run::Place;
 use workbench::inputs::{self, Recipe};
 use workbench::running::Running;
 use workbench::workspace::{root, target_dir};

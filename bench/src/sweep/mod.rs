@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::contest::{Contender, Samples, run_to_status};
-use super::ratios::{Place, digest};
 use super::results::{Claim, Results, earlier};
+use super::shell_and_run::{Place, digest};
 use super::{Bench, stats};
 use workbench::Outcome;
 use workbench::inputs::{ACCESS_LOG, PROSE, PURCHASES, Recipe};

@@ -99,7 +99,7 @@ struct Compared {
 }
 
 fn one(bench: &Bench, case: &Case) -> Outcome<Vec<Compared>> {
-    let dir = super::ratios::Place::with(&[])?;
+    let dir = super::shell_and_run::Place::with(&[])?;
     let own = std::env::current_exe()?;
     let diary = |i: usize| dir.dir.join(format!("diary-{i}.json"));
     let stages = case.stages.iter().enumerate();

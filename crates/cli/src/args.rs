@@ -204,7 +204,7 @@ impl CoreArgs {
     /// As [`apply`](Self::apply).
     pub fn threads(&self) -> Result<usize, Failure> {
         if let Some(niceness) = self.nice {
-            pelton_sys::sched::be_nice(niceness);
+            pelton_sys::cpu_waits::be_nice(niceness);
         }
         Ok(match self.jobs()? {
             Jobs::Fixed(threads) => threads,

@@ -23,14 +23,14 @@ pub use locale::installed::{LocaleStore, SystemLocales};
 pub use locale::messages::Messages;
 pub use sed::only_prints as sed_that_only_prints;
 pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};
-pub use tool::command::{
-    Accept, AcceptFn, AcceptScriptsFn, Accepted, Command, Copies, Declined, Ending, Input, Scripts, Special,
-    TemporaryFiles,
-};
 pub use tool::context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use tool::detect::{Family, Implementation};
 pub use tool::facts::{
     ChildProgram, Class, Content, Diagnostics, EarlyStop, Facts, InputFacts, Lines, OutputFacts,
+};
+pub use tool::interface::{
+    Accept, AcceptFn, AcceptScriptsFn, Accepted, Command, Copies, Declined, Ending, Input, Scripts, Special,
+    TemporaryFiles,
 };
 pub use tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 pub use tool::{argv, cost, detect, grammar, io_errors, stateless};

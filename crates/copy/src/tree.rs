@@ -466,7 +466,7 @@ impl<'a> Copier<'a> {
         })
     }
 
-    /// Makes a link to the file instead of a copy.
+    /// Makes a hard or symbolic link instead of a copy, as the options ask. Returns whether it was made.
     fn linked(&mut self, item: &Item<'_>) -> bool {
         let made = match self.options.link {
             Link::Symbolic => {

@@ -2,7 +2,7 @@
 
 use crate::query::NameStyle;
 use pelton_sys::errors::words;
-use pelton_sys::patterns::{Shown, characters};
+use pelton_sys::libc_patterns::{Shown, characters};
 use std::io;
 
 /// Appends `find: ‘PATH’: REASON`.

@@ -1,6 +1,6 @@
 //! Name patterns. Simple ones are compared as bytes; the C library's fnmatch(3) handles all others.
 
-use pelton_sys::patterns;
+use pelton_sys::libc_patterns;
 use std::ffi::{CStr, CString};
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Pattern {
         let bytes = name.to_bytes();
         if self.fold_case && !bytes.is_ascii() {
             // Some non-ASCII letters have an ASCII letter as their other case.
-            return patterns::matches(&self.text, name, true);
+            return libc_patterns::matches(&self.text, name, true);
         }
         let equal = |a: &[u8], b: &[u8]| if self.fold_case { a.eq_ignore_ascii_case(b) } else { a == b };
         let cut = |from: usize, to: usize| bytes.get(from..to);
@@ -49,7 +49,7 @@ impl Pattern {
                 cut(from, bytes.len()).is_some_and(|end| equal(end, text))
             }
             Shape::Contains(text) => bytes.windows(text.len()).any(|window| equal(window, text)),
-            Shape::Other => patterns::matches(&self.text, name, self.fold_case),
+            Shape::Other => libc_patterns::matches(&self.text, name, self.fold_case),
         }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         for text in texts {
             for (name, fold) in names.iter().flat_map(|name| [(name, false), (name, true)]) {
                 let ours = Pattern::new(text, fold, false).matches(name);
-                assert_eq!(ours, patterns::matches(text, name, fold), "{text:?} {name:?} {fold}");
+                assert_eq!(ours, libc_patterns::matches(text, name, fold), "{text:?} {name:?} {fold}");
             }
         }
     }

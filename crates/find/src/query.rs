@@ -3,7 +3,7 @@
 use crate::format::Format;
 use crate::pattern::Pattern;
 use pelton_sys::directories::{Kind, Time};
-use pelton_sys::patterns::Regex;
+use pelton_sys::libc_patterns::Regex;
 use std::ffi::CString;
 
 /// A query.

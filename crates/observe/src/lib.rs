@@ -10,7 +10,7 @@ pub mod doctor;
 pub mod inside;
 mod live;
 mod native_pass;
-mod polled;
+mod polled_descriptors;
 pub mod probes;
 mod repeats;
 mod scaling_exponent;

@@ -8,11 +8,10 @@ use std::borrow::Cow;
 use pelton_record::{Cost, End, Run, Waits};
 
 use crate::{
-    figures,
     formats::Style,
     lines::{self, Line},
     paint::{Pieces, Role},
-    pipes, spread, text, units,
+    pipes, probe_figures, spread, text, units,
 };
 
 /// A row: a stage, several stages run as one, a native pass, or the whole run.
@@ -302,12 +301,12 @@ impl View<'_> {
 
     /// The figures of probes, by name.
     fn figures(&self) -> impl Iterator<Item = Column> {
-        figures::names(self.run).into_iter().map(|name| {
+        probe_figures::names(self.run).into_iter().map(|name| {
             let cell = |cost: &Cost| match cost.figures.get(name) {
-                Some(known) => known.map_or(unknown(), |n| figure(figures::shown(name, n))),
+                Some(known) => known.map_or(unknown(), |n| figure(probe_figures::shown(name, n))),
                 None => self.none(),
             };
-            Column { head: figures::title(name).into(), ..self.process(17, "", cell) }
+            Column { head: probe_figures::title(name).into(), ..self.process(17, "", cell) }
         })
     }
 

@@ -10,7 +10,6 @@ mod by_line;
 mod columns;
 mod comparison;
 pub mod diagnosis;
-mod figures;
 pub mod formats;
 mod inside;
 mod layout;
@@ -18,6 +17,7 @@ mod lines;
 pub mod live;
 mod paint;
 mod pipes;
+mod probe_figures;
 #[cfg(test)]
 mod properties;
 mod prose;

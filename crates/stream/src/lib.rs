@@ -15,8 +15,8 @@ pub mod memory;
 mod memory_share;
 mod meter;
 pub mod ordered;
-mod parallel;
 mod resources;
+mod sharing;
 pub mod team;
 
 pub use chain::{Chain, Fed, Interruption, Sink};
@@ -26,8 +26,8 @@ pub use joined::Joined;
 pub use kernel::{Complaint, Flow, Framing, InputKind, JoinKernel, Kernel, Notice, Outcome};
 pub use memory_share::Holding;
 pub use meter::{Call, Metered, Tell};
-pub use parallel::{Parallel, Peer, Sharing, known};
 pub use resources::{Files, PlainFile, Programs, Resources, Started, Storage, Stored};
+pub use sharing::{Parallel, Peer, Sharing, known};
 
 /// The size of a block in bytes, unless a single line is longer. 64–256 KiB measured best on our machines.
 pub const BLOCK_BYTES: usize = 128 * 1024;

@@ -487,7 +487,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the span of the operator or word here, as far as a message needs it.
+    /// Returns the span of the operator here, or of the bytes up to the next one that ends an unquoted word: quotes are
+    /// ignored, as a message needs no more.
     pub(crate) fn token_span(&mut self) -> Span {
         self.c.peek();
         let start = self.c.pos;

@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::collect::Collector;
-use crate::{Error, Result, SessionProcess, session};
+use crate::{Error, Result, SessionProcess, session_processes};
 
 /// A command and its settings.
 #[derive(Clone, Debug)]
@@ -184,7 +184,7 @@ impl Running {
     /// Waits until the processes of the session satisfy `wish`. Otherwise the error lists them.
     pub fn await_members(&self, wish: impl Fn(&[SessionProcess]) -> bool) -> Result<()> {
         loop {
-            let members = session::members(self.pid);
+            let members = session_processes::members(self.pid);
             if wish(&members) {
                 return Ok(());
             }
@@ -204,7 +204,7 @@ impl Running {
         loop {
             self.await_members(quiet)?;
             std::thread::sleep(Duration::from_millis(10));
-            if quiet(&session::members(self.pid)) {
+            if quiet(&session_processes::members(self.pid)) {
                 return Ok(());
             }
         }
@@ -236,11 +236,11 @@ impl Running {
     /// Waits for the end and for background processes, kills the remaining ones, and reaps the leader.
     pub fn finish(mut self) -> Result<Ended> {
         let in_time = self.await_exit()?;
-        let alive_at_exit = session::alive(self.pid);
+        let alive_at_exit = session_processes::alive(self.pid);
         if in_time {
             self.settle();
         }
-        let left_behind = session::alive(self.pid);
+        let left_behind = session_processes::alive(self.pid);
         let status = self.end()?;
         let ending = if in_time { Ending::from(status) } else { Ending::TimedOut };
         let (stdout, stderr) = (self.stdout.bytes(), self.stderr.bytes());
@@ -252,13 +252,13 @@ impl Running {
         let until = Instant::now() + self.settle;
         self.stdout.await_end(until);
         self.stderr.await_end(until);
-        while Instant::now() < until && !session::alive(self.pid).is_empty() {
+        while Instant::now() < until && !session_processes::alive(self.pid).is_empty() {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
     fn end(&mut self) -> Result<ExitStatus> {
-        session::kill_all(self.pid);
+        session_processes::kill_all(self.pid);
         // Data still in the pipes arrives before the end of file.
         let soon = Instant::now() + Duration::from_secs(2);
         self.stdout.await_end(soon);

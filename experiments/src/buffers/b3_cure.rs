@@ -8,7 +8,7 @@ use crate::finding::{Finding, bytes, seconds};
 use crate::lab::{Lab, capture, number};
 use crate::report::plots;
 use crate::shape::{Bound, Shape};
-use pelton_bench::ratios::digest;
+use pelton_bench::shell_and_run::digest;
 use workbench::Outcome;
 
 pub const EXPERIMENT: Experiment = Experiment {

@@ -8,7 +8,7 @@ use crate::lab::{Lab, list, number, text};
 use crate::report::plots;
 use crate::shape::{Bound, Shape};
 use crate::{Experiment, shown};
-use pelton_bench::ratios::digest;
+use pelton_bench::shell_and_run::digest;
 use workbench::Outcome;
 
 pub const EXPERIMENT: Experiment = Experiment {

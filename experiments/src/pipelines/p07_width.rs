@@ -8,7 +8,7 @@ use crate::lab::Lab;
 use crate::report::plots;
 use crate::shape::{Bound, Shape};
 use pelton_bench::contest::Contender;
-use pelton_bench::ratios::digest;
+use pelton_bench::shell_and_run::digest;
 use pelton_bench::stats;
 use workbench::Outcome;
 use workbench::inputs::LINES;

@@ -2,7 +2,7 @@
 
 mod f1_five_ways;
 mod f2_slots;
-mod f3_first;
+mod f3_first_match_ends;
 mod f4_statistics;
 
 use serde_json::Value as Json;
@@ -14,8 +14,12 @@ use pelton_bench::find::tree;
 use workbench::Outcome;
 
 /// All experiments of this group, in order.
-pub const ALL: &[&Experiment] =
-    &[&f1_five_ways::EXPERIMENT, &f2_slots::EXPERIMENT, &f3_first::EXPERIMENT, &f4_statistics::EXPERIMENT];
+pub const ALL: &[&Experiment] = &[
+    &f1_five_ways::EXPERIMENT,
+    &f2_slots::EXPERIMENT,
+    &f3_first_match_ends::EXPERIMENT,
+    &f4_statistics::EXPERIMENT,
+];
 
 /// The five ways, as `pelton find --walk` and walks.hs call them.
 const WAYS: [&str; 5] = ["sequential", "per-directory", "semaphore", "atomic", "stealing"];

@@ -1,17 +1,17 @@
-//! `cargo xtask fuzz`: runs the fuzzing machines in turns, with fresh seeds, for a given time.
+//! `cargo xtask fuzz`: runs the fuzzing targets in turns, with fresh seeds, for a given time.
 //!
 //! ```text
 //! worker 1:  kernels seed 1 │ pipelines seed 2 │ regex seed 4 │ kernels … │ a turn: a process for seconds,
 //! worker 2:  pipelines seed 3 │ kernels seed 5 │ …                        │ with a file per difference
 //! ```
 //!
-//! The machines are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built
+//! The targets are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built
 //! once with the profile `fuzz`. Differences are kept in the target directory as cases that can be pasted
 //! into `cases/*.toml`. `--oracle` compares with the tools of other systems instead, in turns.
 
 mod bar;
-mod machine;
 mod record;
+mod targets;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use serde_json::Value;
 
 use bar::Bar;
-use machine::{Built, Machine};
+use targets::{Built, Target};
 
 use crate::oracles;
 use pelton_bench::machine::describe;
@@ -63,26 +63,24 @@ impl Options {
             }
         }
         options.oracles.iter().try_for_each(|name| oracles::known(name))?;
-        options.machines()?;
+        options.targets()?;
         Ok(options)
     }
 
-    /// Returns the chosen machines.
-    fn machines(&self) -> Outcome<Vec<&'static Machine>> {
-        let Some(names) = &self.only else { return Ok(machine::usual(self.compares_others())) };
+    /// Returns the chosen targets.
+    fn targets(&self) -> Outcome<Vec<&'static Target>> {
+        let Some(names) = &self.only else { return Ok(targets::usual(self.compares_others())) };
         let find = |name: &String| {
-            let known = || machine::ALL.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
-            machine::ALL
+            let known = || targets::ALL.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+            targets::ALL
                 .iter()
                 .find(|one| one.name == *name)
-                .ok_or_else(|| format!("there is no machine '{name}': there are {}", known()).into())
+                .ok_or_else(|| format!("there is no target '{name}': there are {}", known()).into())
         };
-        let machines: Vec<&Machine> = names.iter().map(find).collect::<Outcome<_>>()?;
-        match machines.iter().find(|machine| self.compares_others() && !machine.takes_oracles()) {
-            Some(machine) => {
-                Err(format!("'{}' compares with no tools of another system", machine.name).into())
-            }
-            None => Ok(machines),
+        let targets: Vec<&Target> = names.iter().map(find).collect::<Outcome<_>>()?;
+        match targets.iter().find(|target| self.compares_others() && !target.takes_oracles()) {
+            Some(target) => Err(format!("'{}' compares with no tools of another system", target.name).into()),
+            None => Ok(targets),
         }
     }
 
@@ -100,12 +98,12 @@ const MEMORY_BYTES: u64 = 6 << 30;
 /// The largest file that a process may write.
 const FILE_BYTES: u64 = 1 << 30;
 
-/// Builds the machines and runs them.
+/// Builds the targets and runs them.
 pub fn run(options: Options) -> Outcome {
     let found = target_dir()?.join("fuzz/found");
     std::fs::create_dir_all(&found)?;
     oracles::make_missing(&options.oracles)?;
-    let built = machine::build(&options.machines()?, &target_dir()?.join("fuzz/programs"))?;
+    let built = targets::build(&options.targets()?, &target_dir()?.join("fuzz/programs"))?;
     // Only after the build: the compiler may need more.
     setrlimit(Resource::RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES)?;
     setrlimit(Resource::RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES)?;
@@ -171,8 +169,8 @@ impl State {
         }
     }
 
-    /// Returns the next turn's seed, which of so many machines it is, and the root, until time is up.
-    fn next(&mut self, machines: usize) -> Option<(u64, usize, String)> {
+    /// Returns the next turn's seed, which of so many targets it is, and the root, until time is up.
+    fn next(&mut self, targets: usize) -> Option<(u64, usize, String)> {
         if Instant::now() >= self.until || self.failure.is_some() {
             self.busy -= 1;
             return None;
@@ -180,8 +178,8 @@ impl State {
         let number = self.turns as usize;
         self.turns += 1;
         self.next_seed += 1;
-        let oracle = &self.oracles[number / machines % self.oracles.len()];
-        Some((self.next_seed - 1, number % machines, oracle.clone()))
+        let oracle = &self.oracles[number / targets % self.oracles.len()];
+        Some((self.next_seed - 1, number % targets, oracle.clone()))
     }
 
     fn is_over(&self) -> bool {
@@ -224,16 +222,16 @@ impl State {
 fn work(state: &Mutex<State>, built: &[Built], found: &Path) {
     loop {
         let Some((seed, at, oracle)) = lock(state).next(built.len()) else { return };
-        let machine = &built[at];
-        let folder = found.join(format!("{}-{oracle}-{seed}", machine.machine.name));
-        let result = turn::take(machine, &oracle, seed, &folder);
+        let target = &built[at];
+        let folder = found.join(format!("{}-{oracle}-{seed}", target.target.name));
+        let result = turn::take(target, &oracle, seed, &folder);
         let mut state = lock(state);
         match result {
             Ok(turn) => {
                 state.sums.entry(oracle).or_default().add(&turn.sums);
                 state.found.extend(turn.found);
             }
-            Err(error) => state.failure = Some(format!("{}: {error}", machine.machine.name)),
+            Err(error) => state.failure = Some(format!("{}: {error}", target.target.name)),
         }
         state.show();
     }

@@ -1,4 +1,4 @@
-//! One turn: a machine's process with a seed, from its start to its counts and findings.
+//! One turn: a target's process with a seed, from its start to its counts and findings.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::machine::Built;
+use super::targets::Built;
 use crate::oracles;
 use workbench::Outcome;
 
-/// Counters, by machine and by name. A machine name with a dot is a part of another machine's sums, shown in
+/// Counters, by target and by name. A target name with a dot is a part of another target's sums, shown in
 /// the record only.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sums(BTreeMap<(String, String), u64>);
 
 impl Sums {
-    /// Adds a machine's line: `tally: kernels comparisons=400 differences=0`.
+    /// Adds a target's line: `tally: kernels comparisons=400 differences=0`.
     fn read(&mut self, line: &str) {
         let Some((_, line)) = line.split_once("tally: ") else { return };
         let mut words = line.split_whitespace();
-        let Some(machine) = words.next() else { return };
+        let Some(target) = words.next() else { return };
         for (name, count) in words.filter_map(|word| word.split_once('=')) {
             let Ok(count) = count.parse::<u64>() else { continue };
-            *self.0.entry((machine.to_owned(), name.to_owned())).or_default() += count;
+            *self.0.entry((target.to_owned(), name.to_owned())).or_default() += count;
         }
     }
 
@@ -35,21 +35,21 @@ impl Sums {
         }
     }
 
-    /// Returns the parts of this machine's sums: `kernels.sed` and its counters.
-    pub fn parts(&self, machine: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
+    /// Returns the parts of this target's sums: `kernels.sed` and its counters.
+    pub fn parts(&self, target: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut parts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for ((name, counted), count) in &self.0 {
-            if let Some((_, part)) = name.split_once('.').filter(|(whole, _)| *whole == machine) {
+            if let Some((_, part)) = name.split_once('.').filter(|(whole, _)| *whole == target) {
                 parts.entry(part.to_owned()).or_default().insert(counted.clone(), *count);
             }
         }
         parts
     }
 
-    /// Returns the sums of whole machines except this one: `parsers` and its counters.
-    pub fn others(&self, machine: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
+    /// Returns the sums of whole targets except this one: `parsers` and its counters.
+    pub fn others(&self, target: &str) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut others: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
-        let whole = |name: &&String| !name.contains('.') && *name != machine;
+        let whole = |name: &&String| !name.contains('.') && *name != target;
         for ((name, counted), count) in self.0.iter().filter(|((name, _), _)| whole(&name)) {
             others.entry(name.clone()).or_default().insert(counted.clone(), *count);
         }
@@ -59,16 +59,16 @@ impl Sums {
     /// Formats the main counters: `kernels: 5,000,000 comparisons · pipelines: …`.
     pub fn shown(&self) -> String {
         const WORTH_SHOWING: [&str; 5] = ["pipelines", "answers", "comparisons", "expressions", "inputs"];
-        let mut machines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for name in WORTH_SHOWING {
             let of_wholes =
-                self.0.iter().filter(|((machine, counted), _)| counted == name && !machine.contains('.'));
-            for ((machine, _), count) in of_wholes {
-                machines.entry(machine).or_default().push(format!("{} {name}", grouped(*count)));
+                self.0.iter().filter(|((target, counted), _)| counted == name && !target.contains('.'));
+            for ((target, _), count) in of_wholes {
+                targets.entry(target).or_default().push(format!("{} {name}", grouped(*count)));
             }
         }
         let shown: Vec<String> =
-            machines.iter().map(|(machine, counts)| format!("{machine}: {}", counts.join(", "))).collect();
+            targets.iter().map(|(target, counts)| format!("{target}: {}", counts.join(", "))).collect();
         shown.join(" · ")
     }
 }
@@ -97,20 +97,20 @@ pub struct Turn {
 /// Shrinking a finding makes a turn longer, but must end some time.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Runs a machine with a seed, against the tools of a root if one is named; differences go into `folder`.
+/// Runs a target with a seed, against the tools of a root if one is named; differences go into `folder`.
 pub fn take(built: &Built, oracle: &str, seed: u64, folder: &Path) -> Outcome<Turn> {
     let mut command = Command::new(&built.program);
     if !oracle.is_empty() {
         command.env("PELTON_ORACLE", oracles::tools(oracle)?);
     }
-    if let Some(commands) = built.machine.commands {
+    if let Some(commands) = built.target.commands {
         command.env("PELTON_FUZZ_ONLY", commands);
     }
     let mut child = command
         .args(["--nocapture", "--test-threads", "1"])
-        .args(built.machine.functions)
+        .args(built.target.functions)
         .current_dir(&built.dir)
-        .env("PELTON_FUZZ_CASES", built.machine.cases.to_string())
+        .env("PELTON_FUZZ_CASES", built.target.cases.to_string())
         .env("PELTON_SEED", seed.to_string())
         .env("PELTON_FUZZ_THREADS", "1")
         .env("PELTON_FUZZ_FOUND", folder)

@@ -30,7 +30,7 @@ struct Cost {
     calls: Option<u64>,
 }
 
-/// Prints the report.
+/// Copies the source in every way, and with cp, several times each, and prints what each way cost.
 pub fn report(args: &CopyArgs) -> Result<Ending, Failure> {
     let (source, place) = operands(args)?;
     let bytes = std::fs::metadata(&source).map_err(|error| cannot_read(&source, &error))?.len();

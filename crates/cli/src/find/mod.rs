@@ -12,7 +12,7 @@ use crate::output::OutputTarget;
 use crate::terminal::{self, Look};
 pub use args::FindArgs;
 use pelton_find::{Query, Surroundings, Unmodelled};
-use pelton_sys::{limits, patterns, signals, spawn, wait};
+use pelton_sys::{libc_patterns, limits, signals, spawn, wait};
 use sink::Channels;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -44,7 +44,7 @@ pub fn find(args: &FindArgs, color: When) -> Result<Ending, Failure> {
 
 /// Parses the query, if pelton supports it and the locale.
 fn read(args: &FindArgs, output_is_terminal: bool) -> Result<Query, Unmodelled> {
-    let charset = patterns::use_locale();
+    let charset = libc_patterns::use_locale();
     let utf8 = match charset.as_str() {
         "UTF-8" => true,
         "ANSI_X3.4-1968" => false,

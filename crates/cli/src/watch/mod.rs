@@ -1,9 +1,9 @@
 //! `pelton watch`: running pipelines, live.
 
-mod beside;
 mod screen;
+mod time_live;
 
-pub use beside::beside;
+pub use time_live::beside;
 
 use crate::Ending;
 use crate::args::When;

@@ -546,7 +546,8 @@ impl Machine {
         }
     }
 
-    /// Sets the real awk's error message, without its name.
+    /// Stores the message that the real awk would print, `what` and then FILENAME, FNR and NR, without the leading `awk: `.
+    /// Returns the stop that ends the program.
     pub(super) fn fatal(&mut self, what: &str) -> Stop {
         let name = self.file_name.escape_ascii();
         let (file, all) = (self.file_records, self.records);

@@ -102,7 +102,8 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
 /// Versions that do not warn of stray backslashes, and whose `.` does not match all characters.
 const BEFORE_3_8: &[&str] = &["3.6", "3.7"];
 
-/// 3.8 no longer suppresses the message about binary files for -s.
+/// Returns what grep before 3.8 may do otherwise with these arguments: -s also suppresses its message about binary
+/// files, and the locale's tables may differ.
 fn difference_before_3_8(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     let is_quiet = versions::may_have(args, b"s").then_some("what -s suppresses");
     is_quiet.or_else(|| versions::locale_tables(args, context))

@@ -95,7 +95,7 @@ pub struct LineOrder {
     conventions: Conventions,
 }
 
-/// The position of a line's key.
+/// Where the bytes of a line's key are: in the line itself, or encoded at the end of the key buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPlace {
     /// In the line: from, to.

@@ -56,7 +56,8 @@ impl Printer {
         self.style
     }
 
-    /// Adds a line with its terminator, and its number of occurrences.
+    /// Takes the next line in order, with its terminator, which occurs `count` times, and prints it as the style says.
+    /// A line of a group (`uniq`) is only printed once a different line follows, or at the end.
     #[inline]
     pub(crate) fn add(&mut self, line: &[u8], count: u64, out: &mut Vec<u8>) {
         match self.style {

@@ -33,7 +33,7 @@ pub(crate) fn encode_version(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Returns the length without file suffixes: the longest match of `(\.[A-Za-z~][A-Za-z0-9~]*)*` at the end.
-/// In this version of sort, that can be everything.
+/// It is 0 if all of the text matches.
 fn prefix_len(text: &[u8]) -> usize {
     let mut start = text.len();
     let mut at = text.len();

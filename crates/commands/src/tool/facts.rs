@@ -1,6 +1,6 @@
 //! Facts about a command for the planner.
 
-use super::command::{Copies, Ending, TemporaryFiles};
+use super::interface::{Copies, Ending, TemporaryFiles};
 use crate::ByteMap;
 
 /// Facts that hold for a command with these arguments, for any data.

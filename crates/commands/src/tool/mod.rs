@@ -2,7 +2,6 @@
 //! implementation behind a name.
 
 pub mod argv;
-pub(crate) mod command;
 pub(crate) mod context;
 pub mod cost;
 pub(crate) mod count;
@@ -11,6 +10,7 @@ pub(crate) mod escapes;
 pub(crate) mod facts;
 pub mod grammar;
 pub(crate) mod in_process_exec;
+pub(crate) mod interface;
 pub mod io_errors;
 pub mod row;
 pub mod stateless;

@@ -3,11 +3,11 @@
 //! Every field is required, so a tool that leaves one out does not compile. Nothing else in pelton may depend
 //! on a tool's name: what is special about a tool is a field here.
 
-use super::command::{AcceptFn, AcceptScriptsFn};
 use super::context::Context;
 use super::cost::Rate;
 use super::detect::{Family, Implementation, Probe};
 use super::grammar::Grammar;
+use super::interface::{AcceptFn, AcceptScriptsFn};
 use super::io_errors::{IoErrors, StandardOutput};
 use super::stateless::SplitFn;
 use super::versions::OtherVersions;

@@ -12,7 +12,7 @@ use std::io;
 
 use crate::bytes::translate::ByteMapKernel;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::tool::command::Copies;
+use crate::tool::interface::Copies;
 use crate::{Accept, ByteMap, Command, Context, Declined, Facts, Input, OutputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

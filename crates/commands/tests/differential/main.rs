@@ -18,6 +18,7 @@ mod data;
 mod declined;
 mod engine;
 mod grammars;
+mod odd_text;
 mod oracle;
 mod regressions;
 mod rng;

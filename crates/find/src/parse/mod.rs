@@ -5,7 +5,7 @@ mod predicate;
 
 use crate::query::{Action, CommandLine, Expr, Follow, NameStyle, Query, Test};
 use pelton_sys::directories::{self, Time};
-use pelton_sys::patterns::Syntax;
+use pelton_sys::libc_patterns::Syntax;
 use std::ffi::CString;
 
 /// The environment that the meaning of arguments depends on.

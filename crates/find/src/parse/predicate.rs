@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::pattern::Pattern;
 use crate::query::{Action, Expr, Follow, Number, Stamp, Test};
 use pelton_sys::directories::{self, Kind, Status};
-use pelton_sys::patterns::{Regex, Syntax};
+use pelton_sys::libc_patterns::{Regex, Syntax};
 use pelton_sys::users;
 use std::ffi::{CStr, CString};
 

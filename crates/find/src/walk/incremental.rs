@@ -4,7 +4,7 @@ use super::worker::Worker;
 use super::{Order, Run, Settings, Sink, Walk};
 use crate::message;
 use crate::query::Query;
-use pelton_sys::patterns;
+use pelton_sys::libc_patterns;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -74,7 +74,7 @@ impl IncrementalWalk {
     pub fn new(query: Query) -> Self {
         if query.manner.utf8 {
             // Messages quote names: this process has not set the locale that the query was parsed in.
-            patterns::use_utf8();
+            libc_patterns::use_utf8();
         }
         let settings = Settings {
             walk: Walk::Sequential,

@@ -282,7 +282,7 @@ impl Drop for Held {
 
 /// The directory of the names in a listing.
 #[derive(Clone)]
-enum NameStorage {
+enum ListedDirectory {
     /// The working directory, for starting points.
     Here,
     Open(Arc<Held>),

@@ -1,6 +1,6 @@
 //! A queue of tasks, and workers waiting for them.
 
-use super::NameStorage;
+use super::ListedDirectory;
 use super::bound::Slot;
 use super::sequence::SequenceSlot;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ pub(super) struct Task {
     pub items: Vec<u8>,
     /// Whether the directory has not been read to its end.
     pub more: bool,
-    pub place: NameStorage,
+    pub place: ListedDirectory,
     /// Its path, with a trailing separator.
     pub path: Vec<u8>,
     /// Length of the part that is the starting point.

@@ -3,7 +3,7 @@
 use super::world::{Cause, Process, Wait, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which waits count as edges.
+/// Which waits count as edges: all, or only some kinds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Edges {
     /// All.

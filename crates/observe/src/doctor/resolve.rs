@@ -3,7 +3,7 @@
 use super::holders::{Channel, Holders};
 use super::look::RawProcess;
 use super::world::{Cause, Wait};
-use crate::polled::polled;
+use crate::polled_descriptors::polled;
 use pelton_record::diagnosis::Holder;
 use pelton_sys::calls::{self, Call, Child, Polled};
 use pelton_sys::descriptors::{self, Descriptor, Target};

@@ -325,7 +325,8 @@ impl<'a> Relations<'a> {
         found
     }
 
-    /// Returns the name of a process's program.
+    /// Returns the name of the program of this member. A fork that executed none has the name of its nearest ancestor that
+    /// did, with ` (fork)`; `?` if none is known.
     pub fn name(&self, index: usize) -> String {
         let mut now = index;
         while self.members[now].words.is_empty() {

@@ -1,7 +1,7 @@
 //! Samples one process repeatedly: how long it ran since the last sample, how long it was runnable, and what
 //! it waits for now.
 
-use crate::polled::polled;
+use crate::polled_descriptors::polled;
 use pelton_sys::calls::{self, Call};
 use pelton_sys::procfs::{self, ProcFile, Syscall};
 use pelton_sys::{clock, processes};

@@ -31,7 +31,7 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// Replaces the two by one.
+    /// Replaces the two neighbouring nodes by one.
     pub fn one(node: Node, gain: impl Into<String>) -> Rewrite {
         Rewrite { nodes: vec![node], gain: gain.into() }
     }

@@ -25,7 +25,7 @@
 use pelton_record::{Cost, End, How, Run, Stage, Waits};
 
 use super::{Style, Subject};
-use crate::{figures, lines, spread, text};
+use crate::{lines, probe_figures, spread, text};
 
 /// Renders a record as CSV.
 pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
@@ -33,7 +33,7 @@ pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
 }
 
 fn rendered(run: &Run) -> String {
-    let figures = figures::names(run);
+    let figures = probe_figures::names(run);
     let names = FIELDS.iter().map(|(name, _)| *name).chain(figures.iter().copied());
     let mut out = line(names.map(str::to_owned));
     for row in rows(run) {
@@ -187,7 +187,7 @@ mod tests {
             let text = rendered(&run);
             let mut reader = ::csv::Reader::from_reader(text.as_bytes());
             let header = FIELDS.iter().map(|(name, _)| *name);
-            let header: Vec<_> = header.chain(figures::names(&run)).collect();
+            let header: Vec<_> = header.chain(probe_figures::names(&run)).collect();
             assert_eq!(reader.headers().unwrap(), header, "{name}");
             let records: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
             let stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use pelton_record::{Cost, Run};
 
 use super::{Style, Subject};
-use crate::{figures, lines, text};
+use crate::{lines, probe_figures, text};
 
 /// A figure of a cost, if it is known.
 type Figure = fn(&Cost) -> Option<String>;
@@ -48,9 +48,9 @@ pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
         for (name, about, figure) in METRICS {
             metrics.add(what, name, about, labels, figure(cost));
         }
-        for name in figures::names(run) {
+        for name in probe_figures::names(run) {
             let figure = cost.figures.get(name).copied().flatten();
-            metrics.add(what, name, &figures::title(name), labels, figure.map(|n| n.to_string()));
+            metrics.add(what, name, &probe_figures::title(name), labels, figure.map(|n| n.to_string()));
         }
     }
     for (what, labels, status) in &statuses {

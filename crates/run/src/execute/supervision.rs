@@ -11,9 +11,9 @@ use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Live, Pace, Watched};
 use pelton_record::Cost;
 use pelton_sys::clock;
+use pelton_sys::cpu_waits;
 use pelton_sys::follow::LinePlace;
 use pelton_sys::procfs::{self, ProcFile};
-use pelton_sys::sched;
 use pelton_sys::signals::{self, Forwarded, Interrupts};
 use pelton_sys::wait::{self, Ended};
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ impl Runner {
             // Without it, only orphans are missed: not worth failing for.
             let _ = wait::become_subreaper();
             // A sampler that waits for a CPU misses the processes that have it.
-            pelton_sys::sched::wake_soon();
+            pelton_sys::cpu_waits::wake_soon();
             pelton_sys::limits::raise_descriptors();
         }
         let had_before = if observing.measures() { procfs::children(std::process::id()) } else { Vec::new() };
@@ -74,7 +74,7 @@ impl Runner {
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
             own_cpu_at_start_ns: clock::own_cpu_ns(),
-            idle_at_start_ns: observing.measures().then(sched::idle_ns).flatten(),
+            idle_at_start_ns: observing.measures().then(cpu_waits::idle_ns).flatten(),
             show: None,
             begun: 0,
             total_bytes: None,
@@ -202,7 +202,7 @@ impl Runner {
 
     /// Returns the average number of idle cores since the start.
     pub(super) fn idle_cores(&self) -> Option<f64> {
-        let idle_ns = sched::idle_ns()?.checked_sub(self.idle_at_start_ns?)?;
+        let idle_ns = cpu_waits::idle_ns()?.checked_sub(self.idle_at_start_ns?)?;
         let passed_ns = clock::now_ns().checked_sub(self.start_ns).filter(|ns| *ns > 0)?;
         Some(idle_ns as f64 / passed_ns as f64)
     }

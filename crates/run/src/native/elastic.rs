@@ -15,7 +15,7 @@ use super::data_files::Named;
 use super::spill::Memory;
 use pelton_stream::team::{Helpers, Policy};
 use pelton_stream::{BLOCK_BYTES, Resources, block_bytes};
-use pelton_sys::sched::{self, ThreadFile};
+use pelton_sys::cpu_waits::{self, ThreadFile};
 use pelton_sys::{clock, machine};
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -52,7 +52,7 @@ pub fn set_niceness(niceness: i32) {
 pub fn give_way_as_asked() {
     let niceness = NICENESS.load(Ordering::Relaxed);
     if niceness > 0 {
-        sched::be_nice(niceness);
+        cpu_waits::be_nice(niceness);
     }
 }
 
@@ -217,7 +217,7 @@ impl Elastic {
 
     /// Whether all cores are taken and others wait for them. Always `false` for a fixed number.
     pub fn is_crowded(&self) -> bool {
-        self.jobs == Jobs::Auto && sched::running().is_some_and(|running| running > self.limit())
+        self.jobs == Jobs::Auto && cpu_waits::running().is_some_and(|running| running > self.limit())
     }
 
     /// Returns the maximum. The limits of a control group are in files, which short work has no time to read.
@@ -231,7 +231,7 @@ impl Elastic {
     /// Returns how many cores are idle now.
     fn idle_now(&self, cores: usize) -> usize {
         let taken = |running: usize| running.saturating_sub(usize::from(!self.works)).max(1);
-        sched::running().map_or(0, |running| cores.saturating_sub(taken(running)))
+        cpu_waits::running().map_or(0, |running| cores.saturating_sub(taken(running)))
     }
 
     fn ask(&self, now_ns: u64, at_work: usize) -> usize {
@@ -276,7 +276,7 @@ impl Watch {
     /// Returns the observations since the last look; `None` if not available.
     fn look(&mut self, now_ns: u64) -> Option<Seen> {
         let span_ns = self.idle.map_or(0, |(then_ns, _)| now_ns.saturating_sub(then_ns));
-        let idle_ns = sched::idle_ns()?;
+        let idle_ns = cpu_waits::idle_ns()?;
         let before = self.idle.replace((now_ns, idle_ns));
         let idle_ns = before.map_or(0, |(_, then_ns)| idle_ns.saturating_sub(then_ns));
         // While a core is idle, no thread waits long, though the accounts of a lone thread may be late.
@@ -328,7 +328,7 @@ impl Policy for Elastic {
         if self.jobs != Jobs::Auto {
             return;
         }
-        sched::give_way(POLITE);
+        cpu_waits::give_way(POLITE);
         if let Some(file) = ThreadFile::own() {
             self.watch.lock().unwrap_or_else(PoisonError::into_inner).threads.push(Worker::new(file));
         }

@@ -18,7 +18,7 @@ use super::source::Source;
 use crate::native::elastic::Elastic;
 use memchr::{memchr, memrchr};
 use pelton_commands::stateless::{Data, Stateless, Statuses};
-use pelton_sys::sched::ThreadFile;
+use pelton_sys::cpu_waits::ThreadFile;
 use pelton_sys::spawn::Exec;
 use pelton_sys::wait::Ended;
 use std::time::Duration;

@@ -19,14 +19,14 @@ use pelton_commands::stateless::{Data, Errors};
 use pelton_stream::team::Policy;
 use pelton_sys::signals::{self, Interrupts};
 use pelton_sys::spawn::Exec;
-use pelton_sys::{pipe, sched};
+use pelton_sys::{cpu_waits, pipe};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How a stage ends.
+/// How a stage that ran as several processes has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// With this status.
@@ -152,7 +152,7 @@ impl<'a> Dispatcher<'a> {
     pub fn run(mut self) -> End {
         let interrupts = Interrupts::watch();
         // Its latency delays every process.
-        sched::wake_soon();
+        cpu_waits::wake_soon();
         if !self.pending.bytes.is_empty() || self.members.is_empty() {
             // Even an empty input needs one process.
             if let Some(end) = self.start() {
@@ -375,7 +375,7 @@ impl<'a> Dispatcher<'a> {
                     member.keep();
                 }
                 if self.elastic.is_polite() && self.at_work() > 0 {
-                    sched::let_give_way(member.pid(), elastic::POLITE);
+                    cpu_waits::let_give_way(member.pid(), elastic::POLITE);
                 }
                 self.elastic.joined(member.pid());
                 if self.grain == PartSize::Unknown {

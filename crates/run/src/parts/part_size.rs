@@ -1,6 +1,6 @@
 //! The length of a part, and whether parts pay at all.
 
-use pelton_sys::sched::ThreadFile;
+use pelton_sys::cpu_waits::ThreadFile;
 
 /// A command's cost of a start and per byte, in nanoseconds of CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,7 +16,7 @@
 mod file_range;
 mod helpers;
 pub mod memory;
-mod share;
+mod shareable;
 #[cfg(test)]
 mod tests;
 mod token_queue;
@@ -25,8 +25,8 @@ mod worker_count;
 use crate::{Chain, Fed, Flow, Notice, Sink};
 pub use file_range::FileRange;
 pub use helpers::Helpers;
-pub use share::Shared;
-use share::{Judged, Lane};
+pub use shareable::Shared;
+use shareable::{Judged, Lane};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

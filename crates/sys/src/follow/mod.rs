@@ -24,7 +24,7 @@ use crate::descriptors::{self, Descriptor, Target};
 use crate::procfs::{self, ProcFile};
 use crate::trace::{self, Next};
 use crate::wait::Ended;
-use crate::{clock, pipe, privilege, processes, spawn};
+use crate::{clock, pipe, processes, spawn, traced_set_uid};
 use event::{Frame, frame};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -134,7 +134,7 @@ struct Follower {
     /// and it must wait: the reader needs to know its parent before any other event.
     known: HashSet<u32>,
     held: HashSet<u32>,
-    /// Processes to detach at the end of their exec: see [`privilege`].
+    /// Processes to detach at the end of their exec: see [`traced_set_uid`].
     leaving: HashSet<u32>,
     lines: Lines,
 }
@@ -249,7 +249,7 @@ impl Follower {
         let _ = match event {
             libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => trace::request(libc::PTRACE_LISTEN, pid, 0),
             0 => trace::request(self.lines.way_on(pid as u32), pid, signal),
-            libc::PTRACE_EVENT_EXEC if privilege::is_withheld(pid as u32) => {
+            libc::PTRACE_EVENT_EXEC if traced_set_uid::is_withheld(pid as u32) => {
                 self.leaving.insert(pid as u32);
                 trace::request(libc::PTRACE_SYSCALL, pid, 0)
             }
@@ -260,7 +260,7 @@ impl Follower {
 
     /// Detaches a process that gains privilege: neither it nor its descendants are followed any further.
     fn leave(&mut self, pid: u32) -> io::Result<()> {
-        if !privilege::start_again(pid) {
+        if !traced_set_uid::start_again(pid) {
             let _ = trace::request(libc::PTRACE_CONT, pid as libc::pid_t, 0);
             return Ok(());
         }

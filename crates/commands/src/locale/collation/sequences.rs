@@ -25,11 +25,11 @@ struct Start {
     goes_on_in_ascii: bool,
 }
 
-/// The bytes after a first byte.
+/// A sequence of bytes behind a first byte that the table is indexed by: its rest, and the element that it is.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     rest: &'static [u8],
-    resources: CollationRole,
+    role: CollationRole,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl Sequences {
     }
 
     fn matched(&self, sequence: &Sequence, rest: &[u8]) -> Option<Element> {
-        match sequence.resources {
+        match sequence.role {
             CollationRole::One(element) => (sequence.rest == rest).then_some(element),
             CollationRole::UpTo(high, at) => {
                 let ((low, before), (last, same)) = (sequence.rest.split_last()?, rest.split_last()?);
@@ -118,7 +118,7 @@ impl Sequences {
             }
             for sequence in self.list(byte) {
                 let alone = sequence.rest.is_empty().then_some(byte as u8);
-                match (sequence.resources, sequence.rest.last()) {
+                match (sequence.role, sequence.rest.last()) {
                     (CollationRole::UpTo(high, at), Some(low)) => {
                         (0..=usize::from(high - low))
                             .for_each(|offset| each(self.tables.indirect[at + offset], None));
@@ -168,7 +168,7 @@ impl<'a> Items<'a> {
         let bytes = |index: usize| extra.get(WORD + 1 + index * len..WORD + 1 + (index + 1) * len);
         let rest = bytes(0)?;
         let is_range = meaning < 0;
-        let resources = match is_range {
+        let role = match is_range {
             false => CollationRole::One(meaning),
             true => read_range(rest, bytes(1)?, meaning.unsigned_abs() as usize, self.tables)?,
         };
@@ -176,7 +176,7 @@ impl<'a> Items<'a> {
             return None;
         }
         let size = (WORD + 1 + len * (1 + usize::from(is_range))).next_multiple_of(WORD);
-        Some((Sequence { rest, resources }, (len > 0).then_some(at + size)))
+        Some((Sequence { rest, role }, (len > 0).then_some(at + size)))
     }
 }
 

@@ -1,10 +1,10 @@
 //! awk: all of the language that manuals show, what awks differ in included. Most of that is declined; what is not has to be right.
 
 use super::awk::data;
-use super::spoil;
 use super::template::{Holes, filled};
 use super::{on_files, valued};
 use crate::case::Case;
+use crate::odd_text;
 use crate::rng::Rng;
 
 pub fn case(rng: &mut Rng, command: &str) -> Case {
@@ -693,10 +693,10 @@ fn wide(rng: &mut Rng) -> Vec<u8> {
         _ => data(rng),
     };
     match rng.below(24) {
-        0 => spoil::by_carriage_returns(&mut text),
-        1 => spoil::by_bytes(rng, &mut text, b"\0"),
-        2 => spoil::by_bytes(rng, &mut text, b"\xff\xc3 \x80"),
-        3 => spoil::by_length(rng, &mut text),
+        0 => odd_text::by_carriage_returns(&mut text),
+        1 => odd_text::by_bytes(rng, &mut text, b"\0"),
+        2 => odd_text::by_bytes(rng, &mut text, b"\xff\xc3 \x80"),
+        3 => odd_text::by_length(rng, &mut text),
         4 => drop(text.pop()),
         5 => text.extend_from_slice(b"\n\n\n"),
         6 => text.splice(0..0, *b"\n\n").for_each(drop),

@@ -20,7 +20,6 @@ mod sed_state;
 mod sed_wide;
 mod seq;
 pub mod sort;
-mod spoil;
 mod tac;
 mod tail;
 mod tee;

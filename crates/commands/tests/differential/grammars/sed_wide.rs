@@ -1,10 +1,10 @@
 //! sed: what the other two leave out: ranges from line 0, files that are read and written, `e`, `F`, `W`; ends of line of all kinds, long lines.
 
 use super::sed::alphabet;
-use super::spoil;
 use super::template::{Holes, filled};
 use super::{flags, on_files};
 use crate::case::Case;
+use crate::odd_text;
 use crate::rng::Rng;
 
 pub fn case(rng: &mut Rng, command: &str) -> Case {
@@ -343,10 +343,10 @@ fn lines(rng: &mut Rng) -> Vec<u8> {
         }
     };
     match rng.below(20) {
-        0 => spoil::by_carriage_returns(&mut text),
+        0 => odd_text::by_carriage_returns(&mut text),
         1 => text.splice(0..0, *b"a\0b").for_each(drop),
-        2 => spoil::by_bytes(rng, &mut text, b"\xffa\xc3("),
-        3 => spoil::by_length(rng, &mut text),
+        2 => odd_text::by_bytes(rng, &mut text, b"\xffa\xc3("),
+        3 => odd_text::by_length(rng, &mut text),
         4 => drop(text.pop()),
         5 => text.extend_from_slice(b"\n\n"),
         _ => {}

@@ -3,7 +3,7 @@
 use super::{BATCH, SORTED_FROM, Worker};
 use crate::query::Follow;
 use crate::walk::pool::Ancestor;
-use crate::walk::{Held, NameStorage, identity};
+use crate::walk::{Held, ListedDirectory, identity};
 use pelton_sys::directories::{self, End, Kind, More};
 use std::ffi::CStr;
 use std::io;
@@ -47,7 +47,7 @@ impl Worker<'_> {
             drop(fd);
             return self.left_closed(after);
         }
-        let place = NameStorage::Open(Arc::new(Held::new(fd, end, &self.run.held)));
+        let place = ListedDirectory::Open(Arc::new(Held::new(fd, end, &self.run.held)));
         let path = self.path.len();
         self.push(place, first, path, depth + 1, more, after);
     }
@@ -91,7 +91,7 @@ impl Worker<'_> {
         self.items.truncate(frame.first);
         let (first, depth, path) = (frame.first, frame.depth, frame.path);
         let Some(mut frame) = self.frames.pop() else { return };
-        if let NameStorage::Open(held) = &frame.place {
+        if let ListedDirectory::Open(held) = &frame.place {
             let held = Arc::clone(held);
             frame.more = self.list(held.fd.as_fd(), held.end, depth, path - 1);
             let (place, more, after) = (frame.place, frame.more, frame.after);
@@ -144,7 +144,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Sorts the items by the inodes of their entries.
+    /// Sorts the items from `first` on by the inodes of their entries.
     pub(super) fn sort(&mut self, first: usize) {
         self.spans.sort_by_key(|(inode, _)| *inode);
         let listed = self.items.split_off(first);
@@ -161,7 +161,7 @@ impl Worker<'_> {
     /// Returns the descriptor of the top frame's directory.
     pub(super) fn top(&self) -> BorrowedFd<'_> {
         match self.frames.last().map(|frame| &frame.place) {
-            Some(NameStorage::Open(held)) => held.fd.as_fd(),
+            Some(ListedDirectory::Open(held)) => held.fd.as_fd(),
             _ => directories::here(),
         }
     }
@@ -169,7 +169,7 @@ impl Worker<'_> {
     /// Returns how the end of that listing, and of those below it, is recognized, if known.
     fn end_at_top(&self) -> Option<End> {
         match self.frames.last().map(|frame| &frame.place) {
-            Some(NameStorage::Open(held)) => held.end,
+            Some(ListedDirectory::Open(held)) => held.end,
             _ => None,
         }
     }
@@ -177,13 +177,13 @@ impl Worker<'_> {
     /// Reopens the top frame's directory if it was closed.
     pub(super) fn open_top(&mut self) -> io::Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
-        let NameStorage::Closed(known) = frame.place else { return Ok(()) };
+        let ListedDirectory::Closed(known) = frame.place else { return Ok(()) };
         let fd = directories::open_long(&self.path[..frame.path], true)?;
         if identity(fd.as_fd()) != known {
             return Err(io::ErrorKind::NotFound.into());
         }
         let end = End::of(fd.as_fd());
-        frame.place = NameStorage::Open(Arc::new(Held::new(fd, end, &self.run.held)));
+        frame.place = ListedDirectory::Open(Arc::new(Held::new(fd, end, &self.run.held)));
         self.closed = self.closed.min(self.frames.len() - 1);
         Ok(())
     }
@@ -196,10 +196,10 @@ impl Worker<'_> {
         while self.closed + 1 < self.frames.len() {
             let frame = &mut self.frames[self.closed];
             self.closed += 1;
-            if let NameStorage::Open(held) = &frame.place {
+            if let ListedDirectory::Open(held) = &frame.place {
                 // A directory not read to its end would start over.
                 if !frame.more {
-                    frame.place = NameStorage::Closed(identity(held.fd.as_fd()));
+                    frame.place = ListedDirectory::Closed(identity(held.fd.as_fd()));
                     return;
                 }
             }

@@ -6,7 +6,7 @@ use crate::message;
 use crate::query::{Follow, NameStyle};
 use crate::subject::{Location, Subject};
 use crate::walk::pool::Ancestor;
-use crate::walk::{NameStorage, base_of, items};
+use crate::walk::{ListedDirectory, base_of, items};
 use pelton_sys::directories::{self, Kind};
 use std::ffi::CStr;
 use std::ops::Range;
@@ -165,7 +165,7 @@ impl Worker<'_> {
                 // Keeps the descriptor open while `self` changes.
                 let place = self.frames.last().map(|frame| frame.place.clone());
                 let at = match &place {
-                    Some(NameStorage::Open(held)) => held.fd.as_fd(),
+                    Some(ListedDirectory::Open(held)) => held.fd.as_fd(),
                     _ => directories::here(),
                 };
                 self.evaluate(at, CStr::from_bytes_with_nul(bytes).unwrap_or_default(), kind, depth)

@@ -9,7 +9,7 @@ use super::items::{self, Item};
 use super::outlet::Outlet;
 use super::pool::{Ancestor, Task};
 use super::sequence::SequenceSlot;
-use super::{Event, NameStorage, Order, Run, Tally};
+use super::{Event, ListedDirectory, Order, Run, Tally};
 use crate::evaluate::Evaluator;
 use crate::message;
 use crate::pattern::Pattern;
@@ -27,7 +27,7 @@ const SORTED_FROM: usize = 10_000;
 
 /// A directory that has been listed, at least in part.
 struct Frame {
-    place: NameStorage,
+    place: ListedDirectory,
     /// Its range of items; those before `at` are done.
     at: usize,
     end: usize,
@@ -181,7 +181,7 @@ impl<'r> Worker<'r> {
             }
             self.consider(directories::here(), start, Kind::Unknown, 0);
         }
-        self.push(NameStorage::Here, 0, 0, 0, false, None);
+        self.push(ListedDirectory::Here, 0, 0, 0, false, None);
     }
 
     fn take(&mut self, task: Task) {
@@ -235,7 +235,7 @@ impl<'r> Worker<'r> {
 
     fn push(
         &mut self,
-        place: NameStorage,
+        place: ListedDirectory,
         first: usize,
         path: usize,
         depth: u32,

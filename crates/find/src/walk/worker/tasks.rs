@@ -6,7 +6,7 @@ use crate::walk::bound::Slot;
 use crate::walk::items;
 use crate::walk::pool::Task;
 use crate::walk::sequence::SequenceSlot;
-use crate::walk::{Event, NameStorage, identity};
+use crate::walk::{Event, ListedDirectory, identity};
 use std::ffi::CStr;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -36,8 +36,8 @@ impl Worker<'_> {
         let mut place = frame.place.clone();
         let (path, depth, ancestors) = (frame.path, frame.depth, frame.ancestors);
         let too_many = run.held.load(Ordering::Relaxed) > run.most_held;
-        if let (NameStorage::Open(held), true) = (&place, too_many) {
-            place = NameStorage::Closed(identity(held.fd.as_fd()));
+        if let (ListedDirectory::Open(held), true) = (&place, too_many) {
+            place = ListedDirectory::Closed(identity(held.fd.as_fd()));
         }
         let part = self.split_for_child();
         self.tally.made += 1;

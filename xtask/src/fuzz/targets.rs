@@ -1,4 +1,4 @@
-//! The fuzzing machines: which test each one is, and how much it does in one turn.
+//! The fuzzing targets: which test each one is, and how much it does in one turn.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,11 +12,11 @@ use workbench::steps::timed;
 use workbench::workspace::cargo;
 
 /// A test that can do more than it does under `cargo test`.
-pub struct Machine {
+pub struct Target {
     /// The name for `--only`.
     pub name: &'static str,
     package: &'static str,
-    /// The test's target.
+    /// The name of the test's program.
     test: &'static str,
     /// The functions to run, as parts of their names.
     pub functions: &'static [&'static str],
@@ -26,8 +26,8 @@ pub struct Machine {
     pub commands: Option<&'static str>,
 }
 
-impl Machine {
-    /// Whether the other machines already cover this one: it then runs only when named.
+impl Target {
+    /// Whether the other targets already cover this one: it then runs only when named.
     fn is_part(&self) -> bool {
         self.commands.is_some()
     }
@@ -38,15 +38,15 @@ impl Machine {
     }
 }
 
-/// Returns the machines of a campaign without `--only`, with the installed tools or those of other systems.
-pub fn usual(others: bool) -> Vec<&'static Machine> {
-    let usual = |machine: &&Machine| !machine.is_part() && (!others || machine.takes_oracles());
+/// Returns the targets of a campaign without `--only`, with the installed tools or those of other systems.
+pub fn usual(others: bool) -> Vec<&'static Target> {
+    let usual = |target: &&Target| !target.is_part() && (!others || target.takes_oracles());
     ALL.iter().filter(usual).collect()
 }
 
-/// All machines.
-pub const ALL: &[Machine] = &[
-    Machine {
+/// All targets.
+pub const ALL: &[Target] = &[
+    Target {
         name: "awk",
         package: "pelton-commands",
         test: "differential",
@@ -54,7 +54,7 @@ pub const ALL: &[Machine] = &[
         cases: 8000,
         commands: Some("mawk,gawk,original-awk"),
     },
-    Machine {
+    Target {
         name: "sed",
         package: "pelton-commands",
         test: "differential",
@@ -62,7 +62,7 @@ pub const ALL: &[Machine] = &[
         cases: 8000,
         commands: Some("sed"),
     },
-    Machine {
+    Target {
         name: "kernels",
         package: "pelton-commands",
         test: "differential",
@@ -70,7 +70,7 @@ pub const ALL: &[Machine] = &[
         cases: 2000,
         commands: None,
     },
-    Machine {
+    Target {
         name: "pipelines",
         package: "pelton",
         test: "random_pipelines",
@@ -78,7 +78,7 @@ pub const ALL: &[Machine] = &[
         cases: 1000,
         commands: None,
     },
-    Machine {
+    Target {
         name: "regex",
         package: "pelton-commands",
         test: "regex_oracle",
@@ -86,7 +86,7 @@ pub const ALL: &[Machine] = &[
         cases: 1000,
         commands: None,
     },
-    Machine {
+    Target {
         name: "parsers",
         package: "pelton",
         test: "parsers",
@@ -94,7 +94,7 @@ pub const ALL: &[Machine] = &[
         cases: 50_000,
         commands: None,
     },
-    Machine {
+    Target {
         name: "json",
         package: "pelton-json",
         test: "oracle",
@@ -102,7 +102,7 @@ pub const ALL: &[Machine] = &[
         cases: 300_000,
         commands: None,
     },
-    Machine {
+    Target {
         name: "csv",
         package: "pelton-csv",
         test: "oracle",
@@ -112,29 +112,29 @@ pub const ALL: &[Machine] = &[
     },
 ];
 
-/// A machine and its program.
+/// A target and its program.
 pub struct Built {
-    /// The machine.
-    pub machine: &'static Machine,
+    /// The target.
+    pub target: &'static Target,
     /// The test's executable.
     pub program: PathBuf,
     /// The working directory that cargo would use.
     pub dir: PathBuf,
 }
 
-/// Builds the machines with the profile `fuzz`. Returns copies: a campaign is long, and cargo may rebuild
+/// Builds the targets with the profile `fuzz`. Returns copies: a campaign is long, and cargo may rebuild
 /// meanwhile.
-pub fn build(machines: &[&'static Machine], copies: &Path) -> Outcome<Vec<Built>> {
+pub fn build(targets: &[&'static Target], copies: &Path) -> Outcome<Vec<Built>> {
     fs::create_dir_all(copies)?;
-    let build = |machine: &&'static Machine| {
-        timed(&format!("build {} (profile fuzz)", machine.test), || {
-            let (built, dir) = executable(machine)?;
-            let program = copies.join(format!("{}-{}", machine.name, std::process::id()));
+    let build = |target: &&'static Target| {
+        timed(&format!("build {} (profile fuzz)", target.test), || {
+            let (built, dir) = executable(target)?;
+            let program = copies.join(format!("{}-{}", target.name, std::process::id()));
             fs::copy(built, &program)?;
-            Ok(Built { machine, program, dir })
+            Ok(Built { target, program, dir })
         })
     };
-    machines.iter().map(build).collect()
+    targets.iter().map(build).collect()
 }
 
 impl Drop for Built {
@@ -144,22 +144,22 @@ impl Drop for Built {
 }
 
 /// Returns where cargo put the test's executable, as cargo reports it.
-fn executable(machine: &Machine) -> Outcome<(PathBuf, PathBuf)> {
+fn executable(target: &Target) -> Outcome<(PathBuf, PathBuf)> {
     let mut command = cargo(["test", "--quiet", "--no-run", "--profile", "fuzz", "--message-format", "json"]);
     let mut child =
-        command.args(["-p", machine.package, "--test", machine.test]).stdout(Stdio::piped()).spawn()?;
+        command.args(["-p", target.package, "--test", target.test]).stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().ok_or("no pipe from cargo")?;
     let mut found = None;
     for line in BufReader::new(out).lines() {
         let message: Value = serde_json::from_str(&line?)?;
-        if message["target"]["name"] == machine.test && message["profile"]["test"] == true {
+        if message["target"]["name"] == target.test && message["profile"]["test"] == true {
             let path = |value: &Value| value.as_str().map(PathBuf::from);
             let dir = path(&message["manifest_path"]).and_then(|path| path.parent().map(PathBuf::from));
             found = path(&message["executable"]).zip(dir).or(found);
         }
     }
     if !child.wait()?.success() {
-        return Err(format!("{} cannot be built", machine.test).into());
+        return Err(format!("{} cannot be built", target.test).into());
     }
-    found.ok_or_else(|| format!("cargo names no executable of {}", machine.test).into())
+    found.ok_or_else(|| format!("cargo names no executable of {}", target.test).into())
 }
