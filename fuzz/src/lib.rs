@@ -1,6 +1,6 @@
 //! What must hold for any bytes, one function per parser: it returns, and what it says about the text is about the text.
 //!
-//! Each is a libFuzzer target (`fuzz_targets/`) and is run on stable Rust by the test `parsers`, with a corpus and
+//! Each is a libFuzzer target (`fuzz_targets/`) and is run on stable Rust by the test `fuzz_targets`, with a corpus and
 //! random mutations (`cargo xtask fuzz --only parsers`).
 
 use pelton_commands::regex::{Flavour, Newline, Options, Regex, Within, compile};

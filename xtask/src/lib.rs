@@ -5,6 +5,7 @@
 
 pub mod advisories;
 pub mod book;
+pub mod debian_scripts;
 pub mod demo;
 pub mod fuzz;
 pub mod law;
@@ -14,7 +15,6 @@ pub mod pictures;
 pub mod quick;
 pub mod reference;
 pub mod registries;
-pub mod scripts;
 pub mod test;
 
 use std::process::ExitCode;
@@ -97,7 +97,7 @@ fn run() -> Outcome {
         "fmt" => format(args),
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
-        "debian-scripts" => alone(args, scripts::run),
+        "debian-scripts" => alone(args, debian_scripts::run),
         other => Err(format!("there is no command '{other}'\n\n{HELP}").into()),
     }
 }

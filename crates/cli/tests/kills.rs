@@ -2,7 +2,7 @@
 //! restore the terminal. `PELTON_FUZZ_CASES=200` sets the number of kills, by default for some seconds;
 //! `PELTON_SEED` the seed.
 
-use pelton_testkit::campaign::tally;
+use pelton_testkit::campaign_settings::tally;
 use pelton_testkit::{Campaign, Ending, Launch, Random, Running, Signal, Terminal};
 use std::io::Write;
 use std::path::Path;

@@ -20,7 +20,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use pelton_testkit::campaign::tally;
+use pelton_testkit::campaign_settings::tally;
 use pelton_testkit::generate::{Pipelines, Sample, commands};
 use pelton_testkit::{
     BriefStdin, Campaign, Case, Ending, Entry, Outcome, Result, StdinFrom, Subject, World, compare,

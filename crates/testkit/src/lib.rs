@@ -14,7 +14,7 @@
 //! text → [`Case`] → [`World`] (directory) → [`Launch`] → [`Ended`] → [`Outcome`] → [`compare()`] → [`suite`]
 
 mod brief;
-pub mod campaign;
+pub mod campaign_settings;
 mod case;
 mod collect;
 mod compare;
@@ -36,7 +36,7 @@ mod watchdog;
 mod world;
 
 pub use brief::{BriefStdin, limit_files, run_briefly};
-pub use campaign::Campaign;
+pub use campaign_settings::Campaign;
 pub use case::{Case, EnvValue, Mode, StdinFrom, Strictness, Topic, load_topic, load_topics};
 pub use compare::{compare, first_difference};
 pub use duel::Duel;

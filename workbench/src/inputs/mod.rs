@@ -4,10 +4,10 @@ mod access_log;
 mod csv;
 mod json_menu;
 mod lines;
-mod notes;
 mod people;
 mod prose;
 mod purchases;
+mod quoted_csv;
 mod rng;
 mod service_log;
 mod words;
@@ -45,7 +45,7 @@ pub const PURCHASES: Recipe = purchases::RECIPE;
 /// A log nearly in time order.
 pub const SERVICE_LOG: Recipe = service_log::RECIPE;
 /// CSV with line ends in quotes.
-pub const NOTES: Recipe = notes::RECIPE;
+pub const NOTES: Recipe = quoted_csv::RECIPE;
 /// People as JSON, one per line.
 pub const PEOPLE: Recipe = people::RECIPE;
 /// The menu example of json.org, one value per line.

@@ -5,7 +5,7 @@
 //! worker 2:  pipelines seed 3 │ kernels seed 5 │ …                        │ with a file per difference
 //! ```
 //!
-//! The targets are tests (`differential`, `random_pipelines`, `regex_oracle`, `parsers`, `oracle`), built
+//! The targets are tests (`differential`, `random_pipelines`, `regex_oracle`, `fuzz_targets`, `oracle`), built
 //! once with the profile `fuzz`. Differences are kept in the target directory as cases that can be pasted
 //! into `cases/*.toml`. `--oracle` compares with the tools of other systems instead, in turns.
 

@@ -89,7 +89,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "parsers",
         package: "pelton",
-        test: "parsers",
+        test: "fuzz_targets",
         functions: &["parsers_hold"],
         cases: 50_000,
         commands: None,

@@ -6,7 +6,7 @@
 
 use super::tree;
 use super::{Said, ours, real};
-use pelton_testkit::{Campaign, Random, campaign};
+use pelton_testkit::{Campaign, Random, campaign_settings};
 use std::path::Path;
 
 /// Expressions per tree.
@@ -296,7 +296,7 @@ fn random_queries_of_random_trees() {
         open_up(dir.path());
         seed += 1;
     }
-    println!("{}", campaign::tally("find", &[("compared", done)]));
+    println!("{}", campaign_settings::tally("find", &[("compared", done)]));
 }
 
 /// Makes it removable without root.

@@ -8,12 +8,12 @@ use crate::regex::Regex;
 
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
-use super::constant_field::Assigned;
 use super::fields::each_record;
 use super::first_of_each_key::FirstOfEachKey;
 use super::length_filter::Lengths;
 use super::machine::{Machine, Ran, Stop};
 use super::print_fields::Printed;
+use super::set_field_to_constant::Assigned;
 use super::substitute::Passes;
 
 /// Why a helper refuses a block.

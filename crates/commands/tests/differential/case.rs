@@ -1,6 +1,6 @@
 //! One comparison: a command line, what it reads, a locale.
 
-use pelton_testkit::campaign::Lone;
+use pelton_testkit::campaign_settings::Lone;
 
 /// A command line with everything it depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

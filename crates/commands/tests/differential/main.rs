@@ -13,7 +13,6 @@
 
 mod awk_programs;
 mod case;
-mod combined;
 mod data;
 mod declined;
 mod engine;
@@ -23,13 +22,14 @@ mod oracle;
 mod regressions;
 mod rng;
 mod shrink;
+mod two_in_one_kernels;
 
 use std::io::Write as _;
 use std::time::Instant;
 
 use engine::{Engine, Found, Tally};
 use pelton_testkit::Campaign;
-use pelton_testkit::campaign;
+use pelton_testkit::campaign_settings;
 use pelton_testkit::skips::skip;
 
 /// Of a campaign.
@@ -111,8 +111,8 @@ fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
             ("handed_over", handed_over),
             ("differences", differences.len() as u64),
         ];
-        say(&campaign::tally("kernels", &counts));
-        say(&campaign::tally(&format!("kernels.{}", grammar.command), &counts));
+        say(&campaign_settings::tally("kernels", &counts));
+        say(&campaign_settings::tally(&format!("kernels.{}", grammar.command), &counts));
         found.extend(differences);
     }
     for found in &found {

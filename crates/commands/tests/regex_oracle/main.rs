@@ -15,7 +15,7 @@ use pelton_commands::regex::{Flavour, Judges, Newline, Options, Regex, Within, c
 use generate::Dialect;
 use pelton_testkit::Campaign;
 use pelton_testkit::Random;
-use pelton_testkit::campaign::{self, Lone};
+use pelton_testkit::campaign_settings::{self, Lone};
 use tools::Replace;
 
 const GREP: &str = "grep (GNU grep) 3.8";
@@ -363,7 +363,7 @@ fn random_expressions_match_as_in_the_real_tools() {
     let counted = |prefix: &str| {
         tally.iter().filter(|(kind, _)| kind.starts_with(prefix)).map(|(_, count)| *count as u64).sum::<u64>()
     };
-    let tally = campaign::tally(
+    let tally = campaign_settings::tally(
         "regex",
         &[
             ("expressions", counted("equal") + counted("different")),

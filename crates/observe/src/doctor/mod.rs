@@ -9,9 +9,9 @@
 mod dead;
 mod graph;
 mod holders;
-mod live;
 mod liveness;
 mod look;
+mod pace;
 mod resolve;
 mod words;
 mod world;
@@ -179,15 +179,15 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
     }
     let live: BTreeSet<u32> = members.difference(&seen.dead).copied().collect();
     for mut part in graph::components(&seen.world, &live, Edges::Channels) {
-        if part.iter().all(|&pid| live::only_waits_for_children(seen, pid, &live)) {
+        if part.iter().all(|&pid| pace::only_waits_for_children(seen, pid, &live)) {
             continue;
         }
-        let Some(conclusion) = live::conclude(seen, &part) else { continue };
+        let Some(conclusion) = pace::conclude(seen, &part) else { continue };
         let worth = conclusion.health != Health::Idle && conclusion.kind != Kind::Unseen;
         if all || worth {
             part.extend(
                 live.iter()
-                    .filter(|&&pid| live::only_waits_for_children(seen, pid, &part))
+                    .filter(|&&pid| pace::only_waits_for_children(seen, pid, &part))
                     .copied()
                     .collect::<Vec<_>>(),
             );
@@ -227,11 +227,11 @@ fn deadlock(seen: &Seen, part: &BTreeSet<u32>, root_cause: &BTreeSet<u32>) -> Fi
     }
 }
 
-fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: live::Conclusion) -> Finding {
+fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: pace::Conclusion) -> Finding {
     let world = &seen.world;
     let wait = |&pid: &u32| {
         let process = world.processes.get(&pid)?;
-        Some(told(world, pid, live::telling(process)?))
+        Some(told(world, pid, pace::telling(process)?))
     };
     Finding {
         health: conclusion.health,

@@ -21,13 +21,13 @@ mod from_end;
 mod hand_over;
 mod join;
 mod meter;
+mod not_native;
 mod out;
 mod prepare;
 mod reader;
 mod scale_up;
 mod spawned;
 mod spill;
-mod strict;
 mod tee;
 mod worker;
 
@@ -35,7 +35,7 @@ pub use budget::set_memory;
 pub use choose::{Explained, explain, plan_pipeline};
 pub use elastic::{Jobs, set_jobs, set_niceness};
 pub use meter::{PassCounters, RowNote};
-pub use strict::{Stays, stays};
+pub use not_native::{Stays, stays};
 
 use crate::parts::Parts;
 use crate::stage::Ends;

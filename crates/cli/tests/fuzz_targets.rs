@@ -12,7 +12,7 @@ use pelton_testkit::Random;
 use std::io::Write as _;
 use std::panic::catch_unwind;
 
-use pelton_testkit::campaign::tally;
+use pelton_testkit::campaign_settings::tally;
 use pelton_testkit::{Campaign, load_topics};
 use targets::{TARGETS, Target};
 

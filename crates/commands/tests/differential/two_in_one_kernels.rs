@@ -10,7 +10,7 @@ use pelton_commands::{
 use pelton_stream::memory::{self, Ended, Little, Source};
 use pelton_stream::{BLOCK_BYTES, InputKind, Kernel, Notice, Resources};
 use pelton_testkit::Campaign;
-use pelton_testkit::campaign::{Lone, tally};
+use pelton_testkit::campaign_settings::{Lone, tally};
 
 use crate::case::Case;
 use crate::engine::{LENT_BYTES, resources};
