@@ -148,10 +148,12 @@ impl Planner<'_> {
     fn plan(mut self, script: Script) -> Result<Vec<ListItem>, Reason> {
         let mut steps = Vec::new();
         let count = script.items.len();
+        let mut ends_with_list = false;
         for (i, item) in script.items.into_iter().enumerate() {
             if item.background {
                 return Err("a background command".into());
             }
+            ends_with_list = false;
             if item.and_or.rest.is_empty() && self.takes_as_prelude(&item)? {
                 continue;
             }
@@ -162,6 +164,10 @@ impl Planner<'_> {
                 continue;
             }
             steps.push(ListItem::List(self.list(item.and_or, i + 1 == count)?));
+            ends_with_list = true;
+        }
+        if self.before && !ends_with_list {
+            return Err("an end that sets the status without a command".into());
         }
         check_options(&steps)?;
         Ok(steps)

@@ -301,11 +301,23 @@ fn ends_by_itself(text: &str) -> bool {
     !["while", "until", "for", "select", "coproc"].iter().any(|word| text.contains(word))
 }
 
+/// Joins lines that a backslash continues. A backslash behind a backslash continues nothing.
+fn without_continuations(text: &str) -> String {
+    let (mut joined, mut rest) = (String::new(), text.chars());
+    while let Some(c) = rest.next() {
+        match (c, if c == '\\' { rest.next() } else { None }) {
+            ('\\', Some('\n')) => {}
+            (c, next) => joined.extend([c].into_iter().chain(next)),
+        }
+    }
+    joined
+}
+
 /// Renders the tree as bash's printer does, without blanks; `None` if it contains something that is printed
 /// differently.
 fn printed(text: &str, script: &Script) -> Option<String> {
     // bash prints these differently: decoded, reordered, or with other separators.
-    let joined = text.replace("\\\n", "");
+    let joined = without_continuations(text);
     let reformed = ["$'", "$\"", "<<", "$(", "<(", ">("].iter().any(|sign| joined.contains(sign));
     let continued_in_quotes = text.contains('\'') && text.contains("\\\n");
     if reformed || continued_in_quotes || script.items.is_empty() {
@@ -323,7 +335,7 @@ fn printed(text: &str, script: &Script) -> Option<String> {
             ";"
         };
     }
-    Some(unblanked(&out.replace("\\\n", "")))
+    Some(unblanked(&without_continuations(&out)))
 }
 
 fn print_list(text: &str, list: &AndOr) -> Option<String> {
@@ -371,7 +383,7 @@ const REWRITTEN: [&str; 13] =
 
 /// Returns a compound command in which bash's printer changes only `;` and blanks.
 fn plain_compound(text: &str) -> Option<&str> {
-    let joined = text.replace("\\\n", "");
+    let joined = without_continuations(text);
     (!REWRITTEN.iter().any(|sign| joined.contains(sign))).then_some(text)
 }
 
