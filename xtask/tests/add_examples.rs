@@ -63,7 +63,7 @@ struct Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // It is below the target directory: what is left there does no harm.
+        // It is below the target directory, and made again by the next run.
         let _ = fs::remove_dir_all(&self.dir);
     }
 }

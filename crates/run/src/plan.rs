@@ -48,7 +48,7 @@ pub enum Plan {
 pub enum ListItem {
     /// Pipelines joined by `&&` and `||`.
     List(Vec<(Option<Connector>, PipelinePlan)>),
-    /// `set -e`, `set -o pipefail` and so on, in order.
+    /// `set -e`, `set -o pipefail` and so on, in order. Without an option, only the status is 0 again.
     Set(Vec<(ShellOption, bool)>),
 }
 
@@ -148,13 +148,15 @@ impl Planner<'_> {
     fn plan(mut self, script: Script) -> Result<Vec<ListItem>, Reason> {
         let mut steps = Vec::new();
         let count = script.items.len();
-        let mut ends_with_list = false;
         for (i, item) in script.items.into_iter().enumerate() {
             if item.background {
                 return Err("a background command".into());
             }
-            ends_with_list = false;
             if item.and_or.rest.is_empty() && self.takes_as_prelude(&item)? {
+                if self.before {
+                    // The status is 0 again.
+                    steps.push(ListItem::Set(Vec::new()));
+                }
                 continue;
             }
             if item.and_or.rest.is_empty()
@@ -164,10 +166,6 @@ impl Planner<'_> {
                 continue;
             }
             steps.push(ListItem::List(self.list(item.and_or, i + 1 == count)?));
-            ends_with_list = true;
-        }
-        if self.before && !ends_with_list {
-            return Err("an end that sets the status without a command".into());
         }
         check_options(&steps)?;
         Ok(steps)

@@ -148,8 +148,8 @@ pub fn plan_pipeline(
                         let writes = native.last().standard_output();
                         let holds_back = pipefail && into_pipe && writes.is_buffered();
                         let reader = planned.stages.get(range.end);
-                        let shows_writes = reader.and_then(|stage| lookup(stage.name.as_bytes()));
-                        let piece_bytes = shows_writes
+                        let piece_bytes = reader
+                            .and_then(|stage| lookup(stage.name.as_bytes()))
                             .filter(|tool| tool.is_unsuitable_for(Unsuitable::WriteSizes))
                             .and_then(|_| writes.piece_bytes());
                         let native = Native { rows, holds_back, piece_bytes, ..native };

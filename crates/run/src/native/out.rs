@@ -104,25 +104,38 @@ impl Out {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        self.write_rest(bytes, 0);
+        match self.first_nul(bytes) {
+            None => self.write_rest(bytes, 0),
+            Some((nul, piece_bytes)) => self.write_before_nul(bytes, nul, piece_bytes),
+        }
+    }
+
+    /// Returns the position of a NUL, and the size of the real command's pieces, if the reader shows that.
+    fn first_nul(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+        let piece_bytes = self.piece_bytes?;
+        memchr::memchr(0, bytes).map(|nul| (nul, piece_bytes))
     }
 
     /// Writes both slices, with one call if the system takes that much.
     fn write_both(&mut self, first: &[u8], second: &[u8]) {
         let mut done = 0;
-        let at_once = !first.is_empty() && self.piece_bytes.is_none();
+        let at_once = !first.is_empty() && [first, second].iter().all(|part| self.first_nul(part).is_none());
         if let (true, None, Some(file)) = (at_once, &self.failure, &mut self.file) {
             let both = [IoSlice::new(first), IoSlice::new(second)];
             // An error recurs below.
             done = meter::writing(|| file.write_vectored(&both)).unwrap_or(0);
         }
         let failed_before = self.failure.is_some();
-        self.write_rest(first, done.min(first.len()));
+        self.write_from(first, done.min(first.len()));
         if let Some(failure) = self.failure.as_mut().filter(|_| !failed_before) {
             // All of it was printed.
             failure.printed += second.len() as u64;
         }
-        self.write_rest(second, done.saturating_sub(first.len()));
+        self.write_from(second, done.saturating_sub(first.len()));
+    }
+
+    fn write_from(&mut self, bytes: &[u8], done: usize) {
+        if done == 0 { self.write(bytes) } else { self.write_rest(bytes, done) }
     }
 
     /// Writes the bytes after the first `done`, which were written already. EPIPE ends this process, as it
@@ -130,12 +143,6 @@ impl Out {
     fn write_rest(&mut self, bytes: &[u8], done: usize) {
         if self.failure.is_some() || bytes.is_empty() {
             return;
-        }
-        if let Some(piece) = self.piece_bytes
-            && let Some(nul) = memchr::memchr(0, bytes)
-        {
-            self.piece_bytes = None;
-            return self.write_before_nul(bytes, nul, piece);
         }
         let printed = self.written + bytes.len() as u64;
         if let Some(file) = &mut self.file
@@ -149,6 +156,7 @@ impl Out {
     /// Writes the first NUL in a piece that begins where a write of the real command would, and after the
     /// reader has read what came before.
     fn write_before_nul(&mut self, bytes: &[u8], nul: usize, piece_bytes: usize) {
+        self.piece_bytes = None;
         let into_piece = (self.written + nul as u64) % piece_bytes as u64;
         let (before, piece) = bytes.split_at(nul.saturating_sub(into_piece as usize));
         self.write(before);
