@@ -1,6 +1,6 @@
 //! Random trees: links that loop, odd names, unreadable directories.
 
-use pelton_testkit::{Random, make_fifo};
+use pelton_testkit::{Random, make_fifo, wait_until};
 use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::ffi::OsStrExt;
@@ -80,6 +80,16 @@ fn directory(dir: &Path, random: &mut Random, depth: usize, closed: &mut Vec<(Pa
             }
         }
     }
+}
+
+/// Waits until a file that is made now is later than all there are.
+pub fn await_later_time(dir: &Path) {
+    let made = || {
+        let path = dir.join("clock");
+        fs::write(&path, "x").and_then(|()| path.metadata()?.modified()).expect("the time of a file")
+    };
+    let before = made();
+    wait_until("the clock of the file system goes on", || made() > before);
 }
 
 fn file(path: &Path, random: &mut Random) {
