@@ -251,6 +251,11 @@ impl<'t> Reader<'t> {
             let operator = self.c.since(at);
             self.skip_newlines()?;
             self.operand(operator, if pipes_stderr { "|&" } else { "|" })?;
+            let begins_a_line = self.c.text[operator.end..self.c.pos].contains('\n');
+            if begins_a_line && self.keyword().as_deref() == Some("time") {
+                // After one newline bash runs a program called `time`; after two it rejects the text.
+                return Stop::unsure(Unmodelled::RareForm);
+            }
             if let Some(last) = stages.last_mut() {
                 last.pipes_stderr = pipes_stderr;
             }

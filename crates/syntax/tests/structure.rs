@@ -30,6 +30,8 @@ const CORPUS: &[&str] = &[
     "! a | b",
     "time a | b",
     "time -p a",
+    "a |\ntime b",
+    "a &&\n\ntime b",
     "! ! a",
     "a |& b",
     "a\nb\n\nc",
