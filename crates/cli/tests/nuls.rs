@@ -69,3 +69,28 @@ fn what_grep_prints_before_a_nul_is_what_it_prints_here() {
         }
     }
 }
+
+#[test]
+fn what_fills_the_pipe_is_read_in_the_sizes_of_a_full_pipe() {
+    const READS: [usize; 5] = [0, 65_536, 98_304, 163_840, 196_608];
+    let dir = tempfile::tempdir().expect("a directory");
+    // In order, so that each of the commands prints the same or the reverse.
+    let line = |number: usize| format!("{number:07} water\n");
+    for nul_line in [1_000, 5_000, 7_500, 13_000, 15_000] {
+        let text: String = (0..20_000).map(line).collect();
+        let (length, at) = (text.len(), line(0).len());
+        let nul = nul_line * at + 5;
+        let (mut forward, mut backward) = (text.clone().into_bytes(), text.into_bytes());
+        forward[nul] = 0;
+        // After tac, the NUL lies in the same line.
+        backward[length - (nul_line + 1) * at + 5] = 0;
+        fs::write(dir.path().join("forward"), forward).expect("written");
+        fs::write(dir.path().join("backward"), backward).expect("written");
+        let end = READS.iter().rev().find(|end| **end <= nul).expect("0 is the first");
+        let whole_lines = end / at * at;
+        for text in ["sort forward | grep w", "tac backward | grep w", "cat forward forward | grep w"] {
+            let found = output(env!("CARGO_BIN_EXE_pelton"), &["run", "--", text], dir.path(), "C");
+            assert_eq!(found.stdout.len(), whole_lines, "{text}, a NUL at {nul}");
+        }
+    }
+}

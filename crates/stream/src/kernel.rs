@@ -42,9 +42,10 @@ pub enum InputKind {
         /// The size that `stat` reports.
         bytes: u64,
     },
-    /// A regular file that a `cat` would send through a pipe: the kernel must see a pipe.
-    Copied,
-    /// A pipe, a device, a terminal.
+    /// A pipe that its writer fills faster than it is read, or a regular file that a `cat` would send through
+    /// one.
+    FullPipe,
+    /// Another pipe, a device, a terminal.
     Other,
 }
 

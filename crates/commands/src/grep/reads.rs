@@ -55,7 +55,7 @@ impl Reads {
 
     /// Whether grep would read a pipe, and could not read the input again.
     pub(super) fn are_of_pipe(&self) -> bool {
-        matches!(self.kind, InputKind::Other | InputKind::Copied)
+        matches!(self.kind, InputKind::Other | InputKind::FullPipe)
     }
 
     /// Whether the current range is a real read of grep's, not just a window.
@@ -101,8 +101,8 @@ impl Reads {
         let (length, _) = self.within(block, offset);
         self.end = match self.kind {
             InputKind::Other => offset + length as u64 + PIPE,
-            InputKind::Copied if self.end.is_multiple_of(BUFFER) => self.end + PIPE,
-            InputKind::Copied => self.end.next_multiple_of(BUFFER),
+            InputKind::FullPipe if self.end.is_multiple_of(BUFFER) => self.end + PIPE,
+            InputKind::FullPipe => self.end.next_multiple_of(BUFFER),
             InputKind::Regular { .. } => self.end + self.window,
         };
         self.is_first = false;
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_copied_file_fills_the_pipe_and_the_buffer_in_turn() {
-        let mut reads = Reads::new(InputKind::Copied);
+        let mut reads = Reads::new(InputKind::FullPipe);
         let block = vec![b'\n'; 131_072];
         let mut ends = Vec::new();
         for offset in [0, 131_072] {

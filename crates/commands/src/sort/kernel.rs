@@ -117,7 +117,7 @@ impl SortKernel {
     fn expect(&mut self, kinds: &[InputKind]) {
         let bytes = |kind: &InputKind| match kind {
             InputKind::Regular { bytes } => Some(*bytes),
-            InputKind::Copied | InputKind::Other => None,
+            InputKind::FullPipe | InputKind::Other => None,
         };
         if let (Some(bytes), State::Reading(collector)) =
             (kinds.iter().map(bytes).sum::<Option<u64>>(), &mut self.state)

@@ -30,7 +30,7 @@ impl Kernel for Piped {
         match notice {
             Notice::Inputs(kinds) => {
                 let are_files = kinds.iter().all(|kind| matches!(kind, InputKind::Regular { .. }));
-                let kind = if are_files { InputKind::Copied } else { InputKind::Other };
+                let kind = if are_files { InputKind::FullPipe } else { InputKind::Other };
                 self.kernel.notice(Notice::Inputs(&[kind]));
             }
             Notice::NextInput(_) => {}

@@ -131,6 +131,15 @@ pub fn plan_pipeline(
             planned.decline_parts(at, &reason);
         }
     }
+    let fills_pipe: Vec<bool> = (0..stages.len())
+        .map(|at| {
+            let copies_files = |stage: &NativeStage| {
+                !stage.caller.standard_output().is_buffered() && stage.files.bytes().is_some()
+            };
+            planned.stages[at].blocks_until_eof == Some(true)
+                || accepted[at].as_ref().is_some_and(copies_files)
+        })
+        .collect();
     let mut units = Vec::new();
     for segment in &planned.segments {
         match segment {
@@ -151,8 +160,12 @@ pub fn plan_pipeline(
                         let piece_bytes = reader
                             .and_then(|stage| lookup(stage.name.as_bytes()))
                             .filter(|tool| tool.is_unsuitable_for(Unsuitable::WriteSizes))
+                            .filter(|_| !fills_pipe[range.end - 1])
                             .and_then(|_| writes.piece_bytes());
-                        let native = Native { rows, holds_back, piece_bytes, ..native };
+                        let mut native = Native { rows, holds_back, piece_bytes, ..native };
+                        if range.start > 0 && fills_pipe[range.start - 1] {
+                            native.expect_full_pipe();
+                        }
                         units.push(Unit::Native(Box::new(native)));
                     }
                     None => units.extend(range.clone().map(Unit::Process)),

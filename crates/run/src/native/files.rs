@@ -56,7 +56,7 @@ impl Files {
     pub fn bytes(&self) -> Option<u64> {
         let bytes = |source: &Source| match source.kind {
             InputKind::Regular { bytes } => Some(bytes),
-            InputKind::Copied | InputKind::Other => None,
+            InputKind::FullPipe | InputKind::Other => None,
         };
         let sum: u64 = self.sources.iter().map(bytes).sum::<Option<u64>>()?;
         (sum > 0).then_some(sum)

@@ -41,7 +41,7 @@ use crate::parts::Parts;
 use crate::stage::Ends;
 use pelton_commands::io_errors::Caller;
 use pelton_record::Cost;
-use pelton_stream::{Joined, Kernel, Programs};
+use pelton_stream::{InputKind, Joined, Kernel, Programs};
 use pelton_sys::pipe;
 use pelton_sys::spawn::{self, Action, Child, Exec, Gate, Tie};
 use prepare::NativeStage;
@@ -101,6 +101,15 @@ struct NativeNode {
 }
 
 impl Native {
+    /// Expects the stage before to fill the pipe faster than the first stage reads it.
+    fn expect_full_pipe(&mut self) {
+        for source in &mut self.members[0].files.sources {
+            if source.kind == InputKind::Other {
+                source.kind = InputKind::FullPipe;
+            }
+        }
+    }
+
     /// Returns the stage that reads the segment's input, for messages.
     fn first(&self) -> &Caller {
         &self.members[0].caller

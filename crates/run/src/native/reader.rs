@@ -381,7 +381,7 @@ impl Reader {
             // A team only reads forward.
             _ if source.before.is_some() => return None,
             InputKind::Regular { bytes } => Some(bytes.saturating_sub(self.bytes)),
-            InputKind::Copied | InputKind::Other => None,
+            InputKind::FullPipe | InputKind::Other => None,
         };
         let shared = self.growth.due(chain, self.bytes, left_bytes)?;
         let block = &self.block.bytes[..self.block.read];

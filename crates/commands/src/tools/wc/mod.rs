@@ -202,7 +202,7 @@ fn pad(kinds: &[InputKind], columns: Columns) -> usize {
     for kind in kinds {
         match kind {
             InputKind::Regular { bytes } => sum += bytes,
-            InputKind::Copied | InputKind::Other => least = 7,
+            InputKind::FullPipe | InputKind::Other => least = 7,
         }
     }
     sum.to_string().len().max(least)
