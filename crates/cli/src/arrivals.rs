@@ -1,6 +1,6 @@
 //! `pelton time --arrivals`: two pelton stages, after the first and after the last, record when lines pass.
 
-use crate::Ending;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use clap::Args;
 use pelton_record::{Arrivals, Batch, Run};

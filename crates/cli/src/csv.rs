@@ -1,8 +1,8 @@
 //! `pelton csv`: selects columns and records of separated values, and converts them.
 
-use crate::Ending;
-use crate::args::CoreArgs;
+use crate::ending::Ending;
 use crate::failure::{Failure, plain};
+use crate::shared_options::CoreArgs;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use pelton_csv::{CHUNK_BYTES, Columns, Condition, Format, Options, RECORD_BYTES_MAX, Share, read};

@@ -1,9 +1,10 @@
 //! `pelton doctor`: why running processes are stuck.
 
-use crate::Ending;
-use crate::args::When;
+use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::terminal::{self, Look};
+use crate::output;
+use crate::terminal::Look;
+use crate::terminal::When;
 use clap::Args;
 use pelton_observe::doctor::{self, Scope};
 use pelton_record::Diagnosis;
@@ -66,7 +67,7 @@ const UNKNOWN: i32 = 3;
 /// Examines processes, prints the diagnosis.
 pub fn doctor(args: &DoctorArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
-        terminal::print(&format!("{:#}\n", diagnosis::schema()), "the schema")?;
+        output::print(&format!("{:#}\n", diagnosis::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
     let scope = scope(args)?;
@@ -74,7 +75,7 @@ pub fn doctor(args: &DoctorArgs, color: When) -> Result<Ending, Failure> {
     if args.threads {
         found.threads = Some(doctor::threads(one_process(&scope)?));
     }
-    terminal::print(&shown(args, color, &found), "the diagnosis")?;
+    output::print(&shown(args, color, &found), "the diagnosis")?;
     Ok(Ending::Status(match found.health {
         Health::Dead => DEAD,
         Health::Unknown => UNKNOWN,

@@ -1,12 +1,15 @@
 //! `pelton explain`: what `run` would do with a text, and why. Runs nothing.
 
-use crate::Ending;
-use crate::args::{ExplainArgs, PassArgs, When};
+use crate::args::ExplainArgs;
+use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::output;
 use crate::scripts;
+use crate::shared_options::PassArgs;
 use crate::source::Source;
 use crate::stateless;
-use crate::terminal::{self, Look};
+use crate::terminal::Look;
+use crate::terminal::When;
 use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
 use std::fmt::Write as _;
@@ -14,7 +17,7 @@ use std::fmt::Write as _;
 /// Prints the explanation.
 pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
     let text = if args.rules { names() } else { told(args, color)? };
-    terminal::print(&text, "the plan")?;
+    output::print(&text, "the plan")?;
     Ok(Ending::Status(0))
 }
 
@@ -182,7 +185,7 @@ fn names() -> String {
     text
 }
 
-impl crate::args::SwitchArgs {
+impl crate::shared_options::SwitchArgs {
     /// Returns the rules and kernels that are on. Fails for an unknown name.
     pub fn resolve(&self) -> Result<Switches, Failure> {
         let known = pelton_run::list_names();

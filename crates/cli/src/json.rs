@@ -2,9 +2,9 @@
 
 mod plan;
 
-use crate::Ending;
-use crate::args::CoreArgs;
+use crate::ending::Ending;
 use crate::failure::{Failure, plain};
+use crate::shared_options::CoreArgs;
 use crate::terminal;
 use clap::Args;
 use pelton_json::feed::WINDOW_BYTES;

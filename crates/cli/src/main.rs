@@ -9,6 +9,7 @@ mod copy;
 mod csv;
 mod diagnose;
 mod doctor;
+mod ending;
 mod explain;
 mod failure;
 mod find;
@@ -22,6 +23,7 @@ mod pipe;
 mod progress;
 mod run;
 mod scripts;
+mod shared_options;
 mod size;
 mod source;
 mod stateless;
@@ -32,20 +34,13 @@ mod time;
 mod watch;
 
 use args::{Cli, Verb};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use ending::Ending;
 use std::process::ExitCode;
 
 /// Starts large allocations where the kernel reads into them quickly.
 #[global_allocator]
 static ALLOCATOR: pelton_sys::allocator::Allocator = pelton_sys::allocator::Allocator;
-
-/// How the process ends.
-pub enum Ending {
-    /// With this status.
-    Status(i32),
-    /// By this signal, as the shell in its place would.
-    Signal(i32),
-}
 
 fn main() -> ExitCode {
     pelton_sys::stack::with_room(work)
@@ -53,7 +48,7 @@ fn main() -> ExitCode {
 
 fn work() -> ExitCode {
     if let Some(args) = pipe::written_call(std::env::args_os().skip(1)) {
-        return end(pipe::pipe(&args), args::When::Auto);
+        return end(pipe::pipe(&args), terminal::When::Auto);
     }
     let cli = match arguments() {
         Ok(cli) => cli,
@@ -74,9 +69,9 @@ fn work() -> ExitCode {
         Verb::Copy(args) => copy::copy(&args),
         Verb::Find(args) => find::find(&args, cli.color),
         Verb::Buffer(args) => buffer::buffer(&args),
-        Verb::Man(args) => manual::man(&args),
-        Verb::Completions(args) => manual::completions(&args),
-        Verb::Init(args) => init::init(&args),
+        Verb::Man(args) => manual::man(&args, Cli::command()),
+        Verb::Completions(args) => manual::completions(&args, &Cli::command()),
+        Verb::Init(args) => init::init(&args, &Cli::command()),
         Verb::Line(args) => init::line(&args),
     };
     end(ending, cli.color)
@@ -89,13 +84,13 @@ fn arguments() -> Result<Cli, ExitCode> {
             error.exit();
         }
         let text = error.render();
-        let color = terminal::Look::of_stderr(args::When::Auto).color;
+        let color = terminal::Look::of_stderr(terminal::When::Auto).color;
         terminal::say(&if color { text.ansi().to_string() } else { text.to_string() });
         ExitCode::from(error.exit_code() as u8)
     })
 }
 
-fn end(ending: Result<Ending, failure::Failure>, color: args::When) -> ExitCode {
+fn end(ending: Result<Ending, failure::Failure>, color: terminal::When) -> ExitCode {
     match ending {
         Ok(Ending::Status(status)) => ExitCode::from(status as u8),
         Ok(Ending::Signal(signal)) => pelton_sys::signals::die_by(signal),

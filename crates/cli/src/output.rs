@@ -1,10 +1,18 @@
-//! Where a report goes: standard error, or a file that is replaced atomically.
+//! Where texts and reports go: standard output, standard error, or a file that is replaced atomically.
 
 use crate::failure::{Failure, plain};
 use pelton_sys::machine;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// Prints the whole output of this process. `what` names the text in error messages.
+pub fn print(text: &str, what: &str) -> Result<(), Failure> {
+    pelton_sys::signals::default_sigpipe();
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::io(format!("cannot print {what}"), &error))
+}
 
 /// Where to write a report. It is checked before anything runs, so that a bad place loses nothing. No file is
 /// created until the pipeline has ended, which may list, count or copy the directory.

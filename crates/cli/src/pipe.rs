@@ -1,8 +1,8 @@
 //! `pelton pipe`: runs a pipeline given as words that the caller has expanded. `pelton run` writes these
 //! calls into scripts; see `pelton_run::script`.
 
-use crate::Ending;
 use crate::args::PipeArgs;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::run;
 use crate::source;

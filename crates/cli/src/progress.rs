@@ -22,7 +22,7 @@ pub fn show(progress: &Progress) {
     let text = meter.line(progress, redrawn);
     match text {
         Some(text) if redrawn => {
-            let width = Look::of_stderr(crate::args::When::Never).width.unwrap_or(80).max(10);
+            let width = Look::of_stderr(crate::terminal::When::Never).width.unwrap_or(80).max(10);
             let text: String = text.chars().take(width - 1).collect();
             terminal::say(&format!("\r{text}\x1b[K"));
             meter.drawn = true;

@@ -1,10 +1,12 @@
 //! `pelton run`: runs a text as the shell would.
 
-use crate::Ending;
-use crate::args::{PassArgs, ReportArgs, RunArgs, ShArgs, SourceArgs, SwitchArgs, When};
+use crate::args::{RunArgs, ShArgs};
+use crate::ending::Ending;
 use crate::failure::{Failure, plain};
 use crate::output::OutputTarget;
+use crate::shared_options::{PassArgs, ReportArgs, SourceArgs, SwitchArgs};
 use crate::source::{self, Source};
+use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::{check, progress, scripts, stateless, strict, time};
 use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};

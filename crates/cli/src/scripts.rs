@@ -1,6 +1,6 @@
 //! Texts that the shell runs with calls of pelton in place of pipelines.
 
-use crate::args::{PassArgs, SwitchArgs};
+use crate::shared_options::{PassArgs, SwitchArgs};
 use pelton_run::script::{self, Caller, Rewritten};
 use pelton_run::{Environment, Plan, Request};
 use pelton_sys::spawn::Exec;

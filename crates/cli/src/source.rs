@@ -1,8 +1,8 @@
 //! From the command line to a source to run.
 
-use crate::args::SourceArgs;
 use crate::diagnose::{self, Severity};
 use crate::failure::{Failure, plain};
+use crate::shared_options::SourceArgs;
 use crate::terminal::{self, Look};
 use pelton_run::{Environment, Plan, Request, Shell};
 use std::ffi::{OsStr, OsString};

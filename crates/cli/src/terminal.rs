@@ -1,11 +1,21 @@
 //! Terminal capabilities and output.
 
-use crate::args::When;
-use crate::failure::Failure;
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use pelton_report::Style;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal that shows them
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
 
 /// What an output can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +82,6 @@ fn unicode() -> bool {
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")
-}
-
-/// Prints the whole output of this process. `what` names the text in error messages.
-pub fn print(text: &str, what: &str) -> Result<(), Failure> {
-    pelton_sys::signals::default_sigpipe();
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::io(format!("cannot print {what}"), &error))
 }
 
 /// A progress bar for `total` runs, if standard error is a terminal. Drawn only between runs.

@@ -1,14 +1,16 @@
 //! `pelton time`: runs a text unchanged, and shows what each stage cost.
 
-use crate::Ending;
-use crate::args::{ReportArgs, TimeArgs, When};
+use crate::args::TimeArgs;
 use crate::arrivals::Stamps;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::inside;
 use crate::lines::Scripted;
-use crate::output::OutputTarget;
+use crate::output::{self, OutputTarget};
+use crate::shared_options::ReportArgs;
 use crate::source::{self, Source};
 use crate::syscalls;
+use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::watch;
 use pelton_record::Run;
@@ -20,7 +22,7 @@ use std::os::fd::AsFd;
 /// Runs `pelton time`.
 pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     if args.schema {
-        terminal::print(&format!("{:#}\n", pelton_report::schema()), "the schema")?;
+        output::print(&format!("{:#}\n", pelton_report::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
     let environment = Environment::inherit();

@@ -2,8 +2,8 @@
 
 mod watch;
 
-use crate::Ending;
 use crate::args::BufferArgs;
+use crate::ending::Ending;
 use crate::failure::{Failure, plain};
 use crate::output::OutputTarget;
 use crate::terminal;

@@ -12,8 +12,8 @@ mod child;
 mod compare;
 mod input;
 
-use crate::Ending;
 use crate::args::RunArgs;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::terminal;

@@ -3,11 +3,14 @@
 mod hidden_output;
 mod scale;
 
-use crate::Ending;
-use crate::args::{CompareArgs, SourceArgs, When};
+use crate::args::CompareArgs;
 use crate::check::{Comparer, same_messages};
+use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::output;
+use crate::shared_options::SourceArgs;
 use crate::source::{self, Source};
+use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::time::{Input, Measured, measure};
 use hidden_output::{Kept, quietly};
@@ -177,5 +180,5 @@ fn show(comparison: &Comparison, args: &CompareArgs, color: When) -> Result<(), 
         true => pelton_report::pretty(comparison),
         false => pelton_report::comparison(comparison, &Look::of_stdout(color).style(false)),
     };
-    terminal::print(&text, "the comparison")
+    output::print(&text, "the comparison")
 }

@@ -2,10 +2,12 @@
 
 use super::hidden_output::quietly;
 use super::{INTERRUPTED, resolve};
-use crate::Ending;
-use crate::args::{CompareArgs, When};
+use crate::args::CompareArgs;
+use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::output;
 use crate::source::Source;
+use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::time::measure;
 use pelton_record::{Growth, GrowthPoint};
@@ -44,7 +46,7 @@ pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result
         true => pelton_report::pretty(&growths),
         false => pelton_report::growths(&growths, &Look::of_stdout(color).style(false)),
     };
-    terminal::print(&text, "how it grows")?;
+    output::print(&text, "how it grows")?;
     Ok(Ending::Status(0))
 }
 

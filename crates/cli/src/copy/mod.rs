@@ -4,7 +4,7 @@ mod args;
 mod report;
 mod talk;
 
-use crate::Ending;
+use crate::ending::Ending;
 use crate::failure::Failure;
 pub use args::CopyArgs;
 use pelton_copy::{Copier, Options};

@@ -2,9 +2,9 @@
 //! counts.
 
 use super::args::CopyArgs;
-use crate::Ending;
+use crate::ending::Ending;
 use crate::failure::{Failure, plain};
-use crate::terminal;
+use crate::output;
 use pelton_copy::Way;
 use pelton_report::units;
 use pelton_run::Environment;
@@ -39,7 +39,7 @@ pub fn report(args: &CopyArgs) -> Result<Ending, Failure> {
         Way::ALL.map(|way| row(way.name(), args.runs, &|| by_way(way, &source, &place))).into();
     rows.push(row("cp", args.runs, &|| by_cp(&source, &place)));
     let text = if args.json { json(&source, bytes, &rows) } else { table(&source, bytes, args.runs, &rows) };
-    terminal::print(&text, "the report")?;
+    output::print(&text, "the report")?;
     Ok(Ending::Status(0))
 }
 

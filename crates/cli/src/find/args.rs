@@ -1,6 +1,6 @@
 //! The arguments of `pelton find` besides GNU find's.
 
-use crate::args::CoreArgs;
+use crate::shared_options::CoreArgs;
 use clap::{Args, ValueEnum};
 use pelton_find::{ALONE, Order, Query, Settings, Walk, default_slots};
 use std::ffi::OsString;

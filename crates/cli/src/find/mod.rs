@@ -5,10 +5,10 @@ mod sink;
 mod stats;
 mod timeline;
 
-use crate::Ending;
-use crate::args::When;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output::OutputTarget;
+use crate::terminal::When;
 use crate::terminal::{self, Look};
 pub use args::FindArgs;
 use pelton_find::{Query, Surroundings, Unmodelled};

@@ -4,12 +4,12 @@
 
 mod line;
 
-use crate::Ending;
-use crate::args::Cli;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::manual::{Completing, told};
+use crate::output;
 use crate::terminal;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use std::io::Read;
 
 /// Print what gives an interactive shell completions, and keys that run the current line through pelton.
@@ -47,23 +47,18 @@ pub struct LineArgs {
     pub line: String,
 }
 
-/// Prints the shell code.
-pub fn init(args: &InitArgs) -> Result<Ending, Failure> {
+/// Prints the shell code; `command` is the command line of pelton.
+pub fn init(args: &InitArgs, command: &clap::Command) -> Result<Ending, Failure> {
     let text = match args.shell {
         Completing::Bash => include_str!("bash.sh").to_owned(),
         Completing::Zsh => include_str!("zsh.zsh").to_owned(),
         Completing::Fish => {
             let mut text = include_str!("fish.fish").as_bytes().to_vec();
-            clap_complete::generate(
-                clap_complete::Shell::Fish,
-                &mut told(&Cli::command()),
-                "pelton",
-                &mut text,
-            );
+            clap_complete::generate(clap_complete::Shell::Fish, &mut told(command), "pelton", &mut text);
             String::from_utf8_lossy(&text).into_owned()
         }
     };
-    terminal::print(&text, "it")?;
+    output::print(&text, "it")?;
     Ok(Ending::Status(0))
 }
 
@@ -78,7 +73,7 @@ pub fn line(args: &LineArgs) -> Result<Ending, Failure> {
     match line::rewritten(&args.line, args.shell, &known, &exported) {
         Ok(text) => {
             let text = format!("pelton {} {}\n", args.verb, line::quoted(&text, args.shell));
-            terminal::print(&text, "the line")?;
+            output::print(&text, "the line")?;
             Ok(Ending::Status(0))
         }
         Err(reason) => {

@@ -9,11 +9,10 @@ mod sections;
 mod topics;
 mod verbs;
 
-use crate::Ending;
-use crate::args::Cli;
+use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::terminal;
-use clap::{Args, CommandFactory, ValueEnum};
+use crate::output;
+use clap::{Args, ValueEnum};
 use page::Page;
 use std::path::{Path, PathBuf};
 
@@ -82,21 +81,21 @@ impl From<Completing> for clap_complete::Shell {
 }
 
 /// Prints a page, or writes all of them.
-pub fn man(args: &ManArgs) -> Result<Ending, Failure> {
-    let pages = pages();
+pub fn man(args: &ManArgs, command: clap::Command) -> Result<Ending, Failure> {
+    let pages = pages(command);
     match &args.output {
         Some(dir) => pages.iter().try_for_each(|page| write(page, dir, args.markdown))?,
-        None => terminal::print(&rendered(wanted(&pages, args)?, args.markdown), "the page")?,
+        None => output::print(&rendered(wanted(&pages, args)?, args.markdown), "the page")?,
     }
     Ok(Ending::Status(0))
 }
 
-/// Prints a shell's completions.
-pub fn completions(args: &CompletionsArgs) -> Result<Ending, Failure> {
+/// Prints a shell's completions of this command line.
+pub fn completions(args: &CompletionsArgs, command: &clap::Command) -> Result<Ending, Failure> {
     let mut text = Vec::new();
     let shell = clap_complete::Shell::from(args.shell);
-    clap_complete::generate(shell, &mut told(&Cli::command()), "pelton", &mut text);
-    terminal::print(&String::from_utf8_lossy(&text), "the completions")?;
+    clap_complete::generate(shell, &mut told(command), "pelton", &mut text);
+    output::print(&String::from_utf8_lossy(&text), "the completions")?;
     Ok(Ending::Status(0))
 }
 
@@ -110,8 +109,7 @@ pub fn told(command: &clap::Command) -> clap::Command {
 }
 
 /// Returns all pages.
-fn pages() -> Vec<Page> {
-    let mut command = Cli::command();
+fn pages(mut command: clap::Command) -> Vec<Page> {
     command.build();
     let verbs: Vec<Page> = verbs::shown(&command).map(verbs::page).collect();
     let topics = [topics::formats(), topics::exit_status(&command), schema::record(), schema::diagnosis()];
@@ -144,6 +142,8 @@ fn write(page: &Page, dir: &Path, markdown: bool) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
 
     #[test]
     fn the_description_of_the_command_line_is_sound() {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn every_verb_has_a_page_with_examples_and_exit_statuses() {
-        let pages = pages();
+        let pages = pages(Cli::command());
         for page in pages.iter().filter(|page| page.section == 1 && page.topic != "pelton") {
             for heading in ["Usage", "Options", "Examples", "Exit status"] {
                 assert!(page.headings().any(|found| found == heading), "{}: {heading}", page.topic);

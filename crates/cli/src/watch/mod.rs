@@ -5,11 +5,11 @@ mod time_live;
 
 pub use time_live::beside;
 
-use crate::Ending;
-use crate::args::When;
 use crate::doctor::processes;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::terminal::Look;
+use crate::terminal::When;
 use clap::Args;
 use pelton_observe::Live;
 use pelton_observe::doctor::Scope;
@@ -44,11 +44,11 @@ pub struct WatchArgs {
     pub all: bool,
 
     /// Seconds between two pictures, or lines [default: 0.5 on a terminal, else 1]
-    #[arg(short, long, value_name = "SECONDS", value_parser = crate::args::parse_interval)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = crate::shared_options::parse_interval)]
     pub interval: Option<u64>,
 
     /// End after so many seconds
-    #[arg(long = "for", value_name = "SECONDS", value_parser = crate::args::parse_interval)]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = crate::shared_options::parse_interval)]
     pub for_ns: Option<u64>,
 
     /// Lines instead of a screen, on a terminal too

@@ -1,10 +1,10 @@
 //! The full-screen view, redrawn in place, and its keys.
 
 use super::SAMPLE;
-use crate::Ending;
-use crate::args::When;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::terminal::Look;
+use crate::terminal::When;
 use pelton_observe::Live;
 use pelton_record::live::Snapshot;
 use pelton_report::Style;

@@ -1,7 +1,7 @@
 //! The live view next to a run of `pelton time --live`.
 
 use super::screen::Screen;
-use crate::args::When;
+use crate::terminal::When;
 use crate::terminal::{self, Look};
 use pelton_record::live::Snapshot;
 use pelton_report::live::{self, View};
