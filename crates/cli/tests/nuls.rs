@@ -21,6 +21,16 @@ const TEXTS: [&str; 9] = [
     "printf '%s\\n' f0 f1 | xargs grep {} | wc",
     "find f0 f1 f2 -exec grep {} '{}' + | cksum",
 ];
+/// Pipelines whose first stages write the file `forward` faster than grep reads it.
+const FILL_THE_PIPE: [&str; 7] = [
+    "sort forward | grep w",
+    "tac backward | grep w",
+    "cat forward forward | grep w",
+    "cut -c1-99 forward | grep w",
+    "head -n 19999 < forward | grep w",
+    "expand forward | grep w",
+    "awk '{ print }' forward | grep w",
+];
 /// How often files are made anew for each text.
 const ROUNDS: u64 = 5;
 
@@ -88,7 +98,7 @@ fn what_fills_the_pipe_is_read_in_the_sizes_of_a_full_pipe() {
         fs::write(dir.path().join("backward"), backward).expect("written");
         let end = READS.iter().rev().find(|end| **end <= nul).expect("0 is the first");
         let whole_lines = end / at * at;
-        for text in ["sort forward | grep w", "tac backward | grep w", "cat forward forward | grep w"] {
+        for text in FILL_THE_PIPE {
             let found = output(env!("CARGO_BIN_EXE_pelton"), &["run", "--", text], dir.path(), "C");
             assert_eq!(found.stdout.len(), whole_lines, "{text}, a NUL at {nul}");
         }

@@ -97,7 +97,7 @@ impl GrepKernel {
             if self.pass_read(out) {
                 return Ok(true);
             }
-            self.progress.reads.next(block, offset);
+            self.progress.reads.next(block, offset, self.progress.arrived);
             if within == block.len() {
                 return Ok(false);
             }

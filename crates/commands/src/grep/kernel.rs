@@ -510,7 +510,15 @@ impl GrepKernel {
         progress.arrived += bytes.len() as u64;
     }
 
-    /// Ends an input, whether it was read to its end or not.
+    /// Prints what is left to say of an input, whether it was read to its end or not.
+    fn end(&mut self, out: &mut Vec<u8>) {
+        let before = out.len();
+        take_all(&mut self.progress.earlier, out);
+        take_all(&mut self.progress.unsure, out);
+        self.conclude(out);
+        self.printed += (out.len() - before) as u64;
+    }
+
     fn conclude(&mut self, out: &mut Vec<u8>) {
         match self.options.show {
             Show::Count => {
@@ -591,6 +599,7 @@ impl Kernel for GrepKernel {
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
                 // grep leaves nothing of its standard input to others, and breaks no pipe.
                 self.drains = true;
+                self.end(out);
                 Flow::More
             }
             true => Flow::NextInput,
@@ -603,11 +612,9 @@ impl Kernel for GrepKernel {
             take_all(&mut self.progress.earlier, out);
             return Err(self.give_read(0, reason));
         }
-        let before = out.len();
-        take_all(&mut self.progress.earlier, out);
-        take_all(&mut self.progress.unsure, out);
-        self.conclude(out);
-        self.printed += (out.len() - before) as u64;
+        if !self.drains {
+            self.end(out);
+        }
         Ok(Flow::More)
     }
 

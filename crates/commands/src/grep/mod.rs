@@ -56,8 +56,8 @@ pub(crate) static TOOL: Tool = Tool {
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
     only_prints: always,
     io_errors: IoErrors { catalogue: Some("grep"), write: write_error, read: read_error },
-    standard_output: StandardOutput::BufferedBlocks,
-    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName, Unsuitable::WriteSizes],
+    standard_output: StandardOutput::Buffered,
+    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName],
     probes: &[],
     cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {
         (true, _) => Rate::both(1.2, 0.15, 0.0),

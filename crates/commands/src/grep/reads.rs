@@ -11,8 +11,8 @@
 //! something was selected shortly before it, only the real grep knows.
 //!
 //! Of a pipe grep reads what is available, and no more than its buffer has room for. Each block that arrives
-//! counts as a read. A file that a preceding `cat` would send through a pipe finds the pipe full each time:
-//! grep reads 64 KiB of it, then the 32 KiB that its buffer still holds, and so on.
+//! counts as a read. Where the writer is faster than grep, the pipe is full each time: grep reads 64 KiB of it,
+//! then the 32 KiB for which its buffer still has room, and so on.
 
 use memchr::{memchr, memrchr};
 use pelton_stream::InputKind;
@@ -28,19 +28,23 @@ const PIPE: u64 = 64 << 10;
 /// Models the reads of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reads {
-    /// The input offset where the current read, or window, ends.
+    /// The input offset where the current read begins.
+    start: u64,
+    /// The input offset where the current read, or window, ends at the latest.
     end: u64,
     /// What is read.
     kind: InputKind,
-    /// The longest possible read.
+    /// The longest possible read: the size of the buffer.
     window: u64,
+    /// How much of the buffer is left for the current read and the next ones of a pipe.
+    room: u64,
     /// Whether it is grep's first read.
     is_first: bool,
 }
 
 impl Reads {
     pub(super) fn new(kind: InputKind) -> Self {
-        let reads = Reads { end: PIPE, kind, window: BUFFER, is_first: true };
+        let reads = Reads { start: 0, end: PIPE, kind, window: BUFFER, room: BUFFER, is_first: true };
         if reads.are_of_pipe() { reads } else { Reads { end: BUFFER, ..reads } }
     }
 
@@ -49,7 +53,7 @@ impl Reads {
         if self.window == BUFFER {
             return Reads::new(kind);
         }
-        let new = Reads { window: self.window, is_first: false, ..Reads::new(kind) };
+        let new = Reads { window: self.window, room: self.window, is_first: false, ..Reads::new(kind) };
         if new.are_of_pipe() { new } else { Reads { end: new.window, ..new } }
     }
 
@@ -96,16 +100,30 @@ impl Reads {
         self.window == BUFFER
     }
 
-    /// Starts the next read; the current one ends in this block.
-    pub(super) fn next(&mut self, block: &[u8], offset: u64) {
-        let (length, _) = self.within(block, offset);
-        self.end = match self.kind {
-            InputKind::Other => offset + length as u64 + PIPE,
-            InputKind::FullPipe if self.end.is_multiple_of(BUFFER) => self.end + PIPE,
-            InputKind::FullPipe => self.end.next_multiple_of(BUFFER),
-            InputKind::Regular { .. } => self.end + self.window,
-        };
+    /// Starts the next read; the current one ends in this block, with this many bytes of input arrived.
+    pub(super) fn next(&mut self, block: &[u8], offset: u64, arrived: u64) {
+        let block_end = offset + block.len() as u64;
+        // An incomplete line has arrived too.
+        let ended = if self.end < block_end { self.end } else { self.end.min(arrived.max(block_end)) };
+        if self.are_of_pipe() {
+            self.fill(ended - self.start);
+        }
+        let most = if self.are_of_pipe() { self.most() } else { self.window };
+        (self.start, self.end) = (ended, ended + most);
         self.is_first = false;
+    }
+
+    /// Counts a read of a pipe. grep reads to the front of its buffer again once no page is left.
+    fn fill(&mut self, bytes: u64) {
+        self.room -= bytes;
+        if self.room < PAGE {
+            self.room = self.window;
+        }
+    }
+
+    /// Returns how much grep reads of a pipe at once, at the most.
+    fn most(&self) -> u64 {
+        PIPE.min(self.room - self.room % PAGE)
     }
 }
 
@@ -132,7 +150,7 @@ mod tests {
         assert_eq!(reads.within(&block[..98_304], 0), (98_304, true));
         assert_eq!(reads.within(&block[..98_303], 0), (98_303, false));
         assert!(reads.are_known());
-        reads.next(&block, 0);
+        reads.next(&block, 0, block.len() as u64);
         assert!(!reads.are_known());
         assert_eq!(reads.within(&block, 0), (150_000, false));
         assert_eq!(reads.within(&block, 100_000), (96_608, true));
@@ -148,7 +166,7 @@ mod tests {
         reads.make_room(&lines(90_112));
         let window = 40 * PAGE;
         assert_eq!((reads.window, reads.end), (window, BUFFER), "the first read was over by then");
-        reads.next(&[0; 100_000], 0);
+        reads.next(&[0; 100_000], 0, 100_000);
         reads.make_room(&lines(1_000_000));
         assert!(!reads.are_short() && reads.window > 1_500_000);
         assert_eq!(reads.end, BUFFER + reads.window);
@@ -170,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn a_copied_file_fills_the_pipe_and_the_buffer_in_turn() {
+    fn a_full_pipe_is_read_by_its_size_and_the_rest_of_the_buffer_in_turn() {
         let mut reads = Reads::new(InputKind::FullPipe);
         let block = vec![b'\n'; 131_072];
         let mut ends = Vec::new();
         for offset in [0, 131_072] {
             while let (within, true) = reads.within(&block, offset) {
                 ends.push(offset + within as u64);
-                reads.next(&block, offset);
+                reads.next(&block, offset, offset + 131_072);
             }
         }
         assert_eq!(ends, [65_536, 98_304, 163_840, 196_608, 262_144]);
@@ -189,9 +207,12 @@ mod tests {
         assert_eq!(reads.within(b"a\nb\n", 12), (4, true));
         let block = b"line\n".repeat(20_000);
         assert_eq!(reads.within(&block, 0), (65_536, true));
-        reads.next(&block, 0);
+        reads.next(&block, 0, block.len() as u64);
+        assert_eq!(reads.within(&block, 0), (98_304, true), "the rest of the buffer");
+        reads.next(&block, 0, 100_003);
         assert_eq!(reads.within(&block, 0), (100_000, true));
-        reads.next(&block, 0);
+        reads.next(&block, 0, 100_003);
+        assert_eq!(reads.start, 100_003, "with the part of a line that has arrived");
         assert_eq!(reads.within(&block[..1000], 100_000), (1000, true));
     }
 }

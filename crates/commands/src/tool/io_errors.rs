@@ -33,27 +33,8 @@ impl IoErrors {
 pub enum StandardOutput {
     /// When a buffer is full ([`STDIO_BUFFER_BYTES`]) or at the end, as the C library does for a pipe.
     Buffered,
-    /// The same, but as it reads 8 KiB at a time and does little with them, their output leaves it in one go.
-    BufferedBlocks,
     /// At once.
     Unbuffered,
-}
-
-impl StandardOutput {
-    /// Whether it writes when a buffer is full.
-    pub fn is_buffered(self) -> bool {
-        self != StandardOutput::Unbuffered
-    }
-
-    /// Returns how many bytes a reader that waits for each write gets at a time, at the most. `None` if that
-    /// is as much as the tool reads.
-    pub fn piece_bytes(self) -> Option<usize> {
-        match self {
-            StandardOutput::Buffered => Some(STDIO_BUFFER_BYTES),
-            StandardOutput::BufferedBlocks => Some(2 * STDIO_BUFFER_BYTES),
-            StandardOutput::Unbuffered => None,
-        }
-    }
 }
 
 /// A command as it was called, for its messages.

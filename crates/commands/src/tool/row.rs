@@ -82,9 +82,6 @@ pub enum Unsuitable {
     SocketInput,
     /// A file has an unusual read block size.
     OddReadSizes,
-    /// The stage before it writes in other pieces than the real command: if a NUL follows, its output shows
-    /// where its reads ended.
-    WriteSizes,
     /// A file has holes, which the tool takes for binary data.
     Holes,
     /// It was called by another name, which its messages show.

@@ -65,7 +65,7 @@ pub(crate) static TOOL: Tool = Tool {
         read: read_error,
         ..IoErrors::COREUTILS
     },
-    standard_output: StandardOutput::BufferedBlocks,
+    standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-n", "-1"], "a\nb\n", b"a\n")],
     cost: |_| Rate::both(0.0, 0.0, 0.0),

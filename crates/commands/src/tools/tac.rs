@@ -49,7 +49,7 @@ pub(crate) static TOOL: Tool = Tool {
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
     only_prints: always,
     io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
-    standard_output: StandardOutput::BufferedBlocks,
+    standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&[], "a\nb", b"ba\n")],
     cost: |_| Rate::both(0.7, 0.3, 1.0),

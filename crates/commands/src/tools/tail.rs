@@ -73,7 +73,7 @@ pub(crate) static TOOL: Tool = Tool {
         read: read_error,
         ..IoErrors::COREUTILS
     },
-    standard_output: StandardOutput::BufferedBlocks,
+    standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-n", "+2"], "a\nb\n", b"b\n")],
     cost: |args| match args.iter().any(|arg| arg.starts_with(b"+")) {

@@ -9,7 +9,7 @@ use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
-use pelton_commands::io_errors::Caller;
+use pelton_commands::io_errors::{Caller, StandardOutput};
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
     Accept, Accepted, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
@@ -131,15 +131,6 @@ pub fn plan_pipeline(
             planned.decline_parts(at, &reason);
         }
     }
-    let fills_pipe: Vec<bool> = (0..stages.len())
-        .map(|at| {
-            let copies_files = |stage: &NativeStage| {
-                !stage.caller.standard_output().is_buffered() && stage.files.bytes().is_some()
-            };
-            planned.stages[at].blocks_until_eof == Some(true)
-                || accepted[at].as_ref().is_some_and(copies_files)
-        })
-        .collect();
     let mut units = Vec::new();
     for segment in &planned.segments {
         match segment {
@@ -154,16 +145,17 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let writes = native.last().standard_output();
-                        let holds_back = pipefail && into_pipe && writes.is_buffered();
-                        let reader = planned.stages.get(range.end);
-                        let piece_bytes = reader
-                            .and_then(|stage| lookup(stage.name.as_bytes()))
-                            .filter(|tool| tool.is_unsuitable_for(Unsuitable::WriteSizes))
-                            .filter(|_| !fills_pipe[range.end - 1])
-                            .and_then(|_| writes.piece_bytes());
-                        let mut native = Native { rows, holds_back, piece_bytes, ..native };
-                        if range.start > 0 && fills_pipe[range.start - 1] {
+                        let holds_back = pipefail
+                            && into_pipe
+                            && native.last().standard_output() == StandardOutput::Buffered;
+                        let mut native = Native { rows, holds_back, ..native };
+                        let before = range.start.checked_sub(1).map(|at| &planned.stages[at]);
+                        let fills_pipe = match units.last() {
+                            Some(Unit::Native(first)) if first.stages.start == 0 && prints.is_some() => true,
+                            Some(Unit::Native(native)) => native.fills_pipe(),
+                            _ => false,
+                        };
+                        if fills_pipe || before.is_some_and(|stage| stage.blocks_until_eof == Some(true)) {
                             native.expect_full_pipe();
                         }
                         units.push(Unit::Native(Box::new(native)));

@@ -79,9 +79,6 @@ pub struct Native {
     /// Whether output is written when the real command would write it, and no sooner: its reader may end
     /// early, and the status shows it.
     holds_back: bool,
-    /// How much the real command writes at a time, if its reader shows that
-    /// ([`Unsuitable::WriteSizes`](pelton_commands::Unsuitable)).
-    piece_bytes: Option<usize>,
     /// The program that the last stage would start for its input and wait for.
     last_runs: Option<String>,
     /// What the first stage itself starts and waits for.
@@ -101,7 +98,12 @@ struct NativeNode {
 }
 
 impl Native {
-    /// Expects the stage before to fill the pipe faster than the first stage reads it.
+    /// Whether it would fill a pipe before its reader looks for more: it reads files, and waits for no program.
+    fn fills_pipe(&self) -> bool {
+        self.starts.is_none() && self.members[0].files.bytes().is_some()
+    }
+
+    /// Tells the first stage that it reads a pipe which is always full.
     fn expect_full_pipe(&mut self) {
         for source in &mut self.members[0].files.sources {
             if source.kind == InputKind::Other {

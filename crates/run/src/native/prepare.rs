@@ -65,7 +65,6 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         nodes: made,
         last_copies,
         holds_back: false,
-        piece_bytes: None,
         last_runs,
         starts,
         tie: Tie::None,

@@ -53,7 +53,6 @@ impl Worker {
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
-        out.piece_bytes = self.native.piece_bytes;
         if out.is_null() {
             chain.output_is_discarded();
         }

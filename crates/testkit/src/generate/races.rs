@@ -31,7 +31,10 @@ pub(super) fn disarm(stages: &mut [Stage]) {
 fn written(stage: &Stage) -> Vec<String> {
     let redirected = stage.redirections.iter().filter(|redirection| !redirection.starts_with('<'));
     let copies = stage.words.iter().filter(|word| word.starts_with("out") || word.starts_with("-o out"));
-    let names = redirected.chain(copies).filter_map(|text| text.split(' ').next_back());
+    let is_uniq = stage.command.split(' ').next_back() == Some("uniq");
+    let operands = stage.words.iter().filter(|word| *word == "-" || !word.starts_with('-'));
+    let second_operand = operands.skip(1).filter(|_| is_uniq);
+    let names = redirected.chain(copies).chain(second_operand).filter_map(|text| text.split(' ').next_back());
     names.filter(|name| *name != "/dev/null").map(str::to_owned).collect()
 }
 
@@ -58,10 +61,12 @@ mod tests {
             stage("tee", &["out", "out2"], &["< a"]),
             stage("sort", &["-o out"], &["2> err"]),
             stage("(cat)", &[], &["> b"]),
+            stage("LC_ALL=C uniq", &["-c", "-", "a"], &[]),
         ];
         disarm(&mut stages);
         let left: Vec<String> = stages.iter().map(Stage::to_string).collect();
-        assert_eq!(left, ["cat b a", "tee out2 < a", "sort -o out 2> err", "(cat)"]);
+        let uniq = "LC_ALL=C uniq -c -";
+        assert_eq!(left, ["cat b a", "tee out2 < a", "sort -o out 2> err", "(cat)", uniq]);
     }
 
     #[test]

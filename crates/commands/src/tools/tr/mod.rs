@@ -57,7 +57,7 @@ pub(crate) static TOOL: Tool = Tool {
         read: read_error,
         ..IoErrors::COREUTILS
     },
-    standard_output: StandardOutput::BufferedBlocks,
+    standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["é", "xy"], "é\n", b"xy\n")],
     cost: |args| {
