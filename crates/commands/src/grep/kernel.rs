@@ -96,6 +96,8 @@ pub(super) struct GrepKernel {
     pub(super) reads_stdin: bool,
     /// Whether the current input is only read to its end.
     drains: bool,
+    /// Whether all was printed that is to be said of the input.
+    ended: bool,
     pub(super) progress: Progress,
     pub(super) printer: Printer,
     /// Whether a line was selected in any input.
@@ -151,6 +153,7 @@ impl GrepKernel {
             begun: 0,
             reads_stdin: false,
             drains: false,
+            ended: false,
             progress: Progress::new(Reads::new(InputKind::Other)),
             printer: Printer::new(options),
             any: false,
@@ -512,6 +515,9 @@ impl GrepKernel {
 
     /// Prints what is left to say of an input, whether it was read to its end or not.
     fn end(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
         let before = out.len();
         take_all(&mut self.progress.earlier, out);
         take_all(&mut self.progress.unsure, out);
@@ -568,7 +574,7 @@ impl Kernel for GrepKernel {
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
         self.printer.begin(name);
         self.reads_stdin = name.is_none();
-        self.drains = false;
+        (self.drains, self.ended) = (false, false);
         let kind = self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other);
         self.operands = self.options.inputs_until(name, self.operands);
         let reads = if self.begun == 0 { Reads::new(kind) } else { self.progress.reads.go_on(kind) };
@@ -580,6 +586,7 @@ impl Kernel for GrepKernel {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         if self.drains {
+            self.end(out);
             return Ok(Flow::More);
         }
         self.since = out.len();
@@ -599,7 +606,10 @@ impl Kernel for GrepKernel {
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
                 // grep leaves nothing of its standard input to others, and breaks no pipe.
                 self.drains = true;
-                self.end(out);
+                // With more output, grep meets a reader that has gone before it says more.
+                if (out.len() - self.since) as u64 <= BUFFER_BYTES {
+                    self.end(out);
+                }
                 Flow::More
             }
             true => Flow::NextInput,
@@ -612,9 +622,7 @@ impl Kernel for GrepKernel {
             take_all(&mut self.progress.earlier, out);
             return Err(self.give_read(0, reason));
         }
-        if !self.drains {
-            self.end(out);
-        }
+        self.end(out);
         Ok(Flow::More)
     }
 
