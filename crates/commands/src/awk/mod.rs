@@ -37,6 +37,7 @@ mod portable_subset;
 mod print_fields;
 mod record;
 mod set_field_to_constant;
+mod single_byte;
 mod stateless;
 mod string_functions;
 mod string_set;
