@@ -33,6 +33,7 @@ mod names;
 mod number;
 mod parse;
 mod pattern;
+mod pattern_pieces;
 mod portable_subset;
 mod print_fields;
 mod record;
