@@ -389,6 +389,51 @@ pub(super) fn is_still(expr: &Get) -> bool {
     }
 }
 
+/// Whether it is always a number.
+#[inline]
+pub(super) fn is_number(expr: &Get) -> bool {
+    matches!(
+        expr,
+        Get::Number(_)
+            | Get::RecordNumber
+            | Get::FileRecordNumber
+            | Get::Negate(_)
+            | Get::Plus(_)
+            | Get::Not(_)
+            | Get::Arith(..)
+            | Get::Compare(..)
+            | Get::CompareText(..)
+            | Get::CompareNumber(..)
+            | Get::OneOf(..)
+            | Get::Match { .. }
+            | Get::And(..)
+            | Get::Or(..)
+            | Get::In(..)
+            | Get::Length(_)
+            | Get::Size(_)
+            | Get::Math(..)
+            | Get::Step { .. }
+            | Get::Update(..)
+            | Get::Index(..)
+            | Get::Split(..)
+            | Get::Substitute { .. }
+            | Get::Find(..)
+            | Get::Of(LValue::FieldCount)
+    )
+}
+
+/// Whether it is always a computed string.
+#[inline]
+pub(super) fn is_text(expr: &Get) -> bool {
+    let is_any = |part: &Get| matches!(part, Get::Text(_)) || is_text(part);
+    match expr {
+        Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..) => true,
+        Get::If(_, yes, no) => is_any(yes) && is_any(no),
+        Get::Call(function, _) => function.result().is_some_and(is_text),
+        _ => false,
+    }
+}
+
 /// Parses a replacement: `&` is the match, a backslash before it or before itself makes it literal.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();

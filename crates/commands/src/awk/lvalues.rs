@@ -1,10 +1,10 @@
 //! Runs a program: reads and assigns variables, fields and elements.
 
+use super::arithmetic::calculate;
 use super::array::{Array, Key};
-use super::code::{Get, LValue, OFS, Table, is_still};
-use super::eval::{calculate, is_number, is_text, written};
+use super::code::{Get, LValue, OFS, Table, is_number, is_still, is_text};
 use super::machine::{Machine, Ran};
-use super::number::{self, Style};
+use super::number::{self, Style, written};
 use super::record::Found;
 use super::tree::Arith;
 use super::value::{Text, Value};

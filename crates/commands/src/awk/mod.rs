@@ -9,6 +9,7 @@
 
 mod analyse;
 mod arguments;
+mod arithmetic;
 mod array;
 mod can_fail;
 mod code;

@@ -238,6 +238,13 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     }
 }
 
+/// Returns a number as `print` writes it.
+pub(super) fn written(number: f64) -> Vec<u8> {
+    let mut text = Vec::new();
+    write(number, &mut text);
+    text
+}
+
 /// The strings 00 to 99.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
