@@ -6,8 +6,9 @@ use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
 use super::string_switch::{Choice, OneOf};
+use super::text::Text;
 use super::tree::{Arith, Order};
-use super::value::{Text, Value};
+use super::value::Value;
 
 /// Indices of special variables, among the global ones.
 pub(super) const FS: usize = 0;

@@ -12,8 +12,9 @@ use super::fold;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
+use super::text::Text;
 use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
-use super::value::{Text, Value};
+use super::value::Value;
 
 /// The compiled program, with the parts that each machine copies.
 #[derive(Clone, Debug)]

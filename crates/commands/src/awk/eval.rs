@@ -8,8 +8,9 @@ use super::arithmetic::{calculate, compare_numbers, numbers};
 use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran};
 use super::number::{self, written};
+use super::text::same;
 use super::tree::Order;
-use super::value::{Operand, Value, same};
+use super::value::{Operand, Value};
 
 /// Limit below the size of mawk's `sprintf` buffer.
 const SPRINTF_MAX: usize = 8191;

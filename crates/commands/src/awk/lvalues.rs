@@ -6,8 +6,9 @@ use super::code::{Get, LValue, OFS, Table, is_number, is_still, is_text};
 use super::machine::{Machine, Ran};
 use super::number::{self, Style, written};
 use super::record::Found;
+use super::text::Text;
 use super::tree::Arith;
-use super::value::{Text, Value};
+use super::value::Value;
 
 impl Machine {
     /// Returns the number of a field expression, 0 for the record. `None` for other expressions.

@@ -46,6 +46,7 @@ mod string_set;
 mod string_switch;
 mod substitute;
 mod sums;
+mod text;
 pub(crate) mod tool;
 mod tree;
 mod value;

@@ -1,6 +1,6 @@
 //! Converts numbers from and to strings, as C's strtod and printf in the C locale.
 
-use super::value::append;
+use super::text::append;
 
 /// mawk's largest integer: it prints larger ones as `%.6g`.
 const INTEGER_MAX: f64 = 2_147_483_647.0;

@@ -3,7 +3,7 @@
 //! byte or by comparing with each longer string once, instead of testing one rule after another: most records
 //! of such programs match none of them, or the last.
 
-use super::value::{Text, same};
+use super::text::{Text, same};
 
 /// Alternative strings of a comparison: `$0 == "{" || $0 == "["`.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,8 @@ use crate::regex::Regex;
 use super::code::{Code, Do, Get, LValue, ORS, Replacement, ReplacementPart, When};
 use super::pattern::Pattern;
 use super::single_byte::Single;
-use super::value::{self, Value, append_part};
+use super::text::{self, append_part};
+use super::value::Value;
 
 /// Replaces the first match, or all. Returns the number of matches; if 0, the appended text is meaningless.
 pub(super) fn replace(
@@ -98,7 +99,7 @@ fn append(text: &[u8], out: &mut Vec<u8>) {
     match text {
         [] => {}
         [byte] => out.push(*byte),
-        text => value::append(text, out),
+        text => text::append(text, out),
     }
 }
 
