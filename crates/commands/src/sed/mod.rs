@@ -19,6 +19,7 @@ mod replacement;
 mod script;
 mod stateless;
 mod substitute;
+mod white_space;
 
 pub(crate) use stateless::stateless;
 
