@@ -17,6 +17,7 @@ mod program;
 mod ranges;
 mod replacement;
 mod script;
+mod spaces;
 mod stateless;
 mod substitute;
 mod white_space;
