@@ -34,6 +34,7 @@ mod ranges;
 mod render;
 mod run;
 mod spill;
+mod spill_directory;
 mod stored_lines;
 mod table;
 mod text;

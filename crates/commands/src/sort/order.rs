@@ -95,6 +95,14 @@ pub struct LineOrder {
     conventions: Conventions,
 }
 
+/// The order of lines, and the treatment of equal ones.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) order: LineOrder,
+    pub(super) terminator: u8,
+    pub(super) unique: bool,
+}
+
 /// Where the bytes of a line's key are: in the line itself, or encoded at the end of the key buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyPlace {
