@@ -15,6 +15,7 @@ mod collect;
 mod distinct;
 mod engine;
 mod float;
+mod item;
 mod kernel;
 mod key;
 mod lines;

@@ -5,10 +5,25 @@ use std::cmp::Ordering;
 use crate::locale::collation::Collation;
 use crate::locale::encodings::compare_encoded;
 
-use super::engine::Tie;
 use super::float::is_nan;
 use super::key::{Conventions, Key, Kind};
 use super::text::window;
+
+/// The tie-break between lines with equal keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// None: such lines are identical.
+    None,
+    /// The bytes of the whole line.
+    Line {
+        /// In descending order.
+        descending: bool,
+    },
+    /// The comparisons from this step on, made only if all earlier ones are equal; then the original order.
+    Step(usize),
+    /// The original order.
+    Place,
+}
 
 /// The byte string that represents a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

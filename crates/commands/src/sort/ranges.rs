@@ -19,9 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pelton_stream::Stored;
 use pelton_stream::team::Helpers;
 
-use super::engine::Tie;
 use super::lines::Lines;
-use super::order::Rules;
+use super::order::{Rules, Tie};
 use super::ordered_jobs::Work;
 use super::print::{Printer, Style, parse_stored};
 use super::render::RunWork;

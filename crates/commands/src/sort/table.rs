@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 
 use pelton_stream::team::Helpers;
 
-use super::engine::{Counted, Engine, Plain};
+use super::engine::Engine;
+use super::item::{Counted, Plain};
 use super::lines::Lines;
 use super::memory_budget::{filled, make_room};
 use super::order::LineOrder;
