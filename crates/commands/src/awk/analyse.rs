@@ -6,7 +6,8 @@ use crate::Accept;
 
 use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
-use super::tree::{Arith, Builtin, Expr, Order, Pattern, Program, Statement};
+use super::tree::{Builtin, Expr, Pattern, Program, Statement};
+use super::visit::{each_expr, each_statement, every_statement};
 
 /// The name in [`Analysis::joined`] for `$0` and what depends on it.
 pub(super) const LAST_RECORD: &str = "the last record";
@@ -104,29 +105,6 @@ fn name_of(thing: &Thing) -> String {
     }
 }
 
-/// Calls `call` for a statement and all below it.
-pub(super) fn each_statement<'a>(statement: &'a Statement, call: &mut impl FnMut(&'a Statement)) {
-    call(statement);
-    for inner in statement.parts().1 {
-        each_statement(inner, call);
-    }
-}
-
-/// Calls `call` for an expression and all below it.
-pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
-    call(expr);
-    for part in expr.parts() {
-        each_expr(part, call);
-    }
-}
-
-/// Calls `call` for every statement of a program.
-pub(super) fn every_statement<'a>(program: &'a Program, call: &mut impl FnMut(&'a Statement)) {
-    for (_, statement) in bodies(program) {
-        each_statement(statement, call);
-    }
-}
-
 /// Whether anything is printed elsewhere than to standard output.
 pub(super) fn redirects(program: &Program) -> bool {
     let mut found = false;
@@ -167,18 +145,6 @@ fn settles(program: &Program) -> Option<u64> {
         }
     }
     (asked == compared && program.functions.is_empty() && after < MAX).then_some(after as u64)
-}
-
-/// Calls `call` for every expression of a program.
-pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Expr)) {
-    for pattern in patterns(program) {
-        each_expr(pattern, call);
-    }
-    every_statement(program, &mut |statement| {
-        for expr in statement.parts().0 {
-            each_expr(expr, call);
-        }
-    });
 }
 
 /// Returns the variables that may carry a value between records: read before they are certainly assigned.
@@ -337,14 +303,4 @@ impl Walk<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// Whether it is `> 0` or the like, compared as a number.
-pub(super) fn is_more(order: Order) -> bool {
-    matches!(order, Order::Greater | Order::GreaterOrEqual)
-}
-
-/// Whether it adds or subtracts.
-pub(super) fn is_sum(arith: Arith) -> bool {
-    matches!(arith, Arith::Add | Arith::Subtract)
 }

@@ -3,11 +3,11 @@
 use crate::{Accept, Declined, Input, Scripts};
 
 use super::Dialect;
-use super::analyse::{each_statement, every_expr};
 use super::compile::InitialState;
 use super::lex::unescape;
 use super::names::bodies;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
+use super::visit::{each_expr, each_statement, every_expr};
 
 /// A command line.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ fn refuse_early_use(program: &Program) -> Accept<()> {
     for statement in program.begin.iter().flatten() {
         each_statement(statement, &mut |statement| {
             for expr in statement.parts().0 {
-                super::analyse::each_expr(expr, &mut |expr| {
+                each_expr(expr, &mut |expr| {
                     early |= matches!(expr, Expr::Field(_) | Expr::Call(..))
                         || matches!(expr, Expr::Builtin(Builtin::Split, args) if args.len() == 2)
                         || matches!(expr, Expr::Name(name) if name == "NF");
@@ -205,7 +205,7 @@ fn refuse_late_ofs(program: &Program) -> Accept<()> {
     for statement in program.begin.iter().flatten() {
         each_statement(statement, &mut |statement| {
             for expr in statement.parts().0 {
-                super::analyse::each_expr(expr, &mut |expr| {
+                each_expr(expr, &mut |expr| {
                     sets_first += usize::from(sets_ofs(expr));
                     fields_first |= changes_fields(expr) || matches!(expr, Expr::Call(..));
                 });
@@ -303,7 +303,7 @@ fn refuse_odd_counts(program: &Program) -> Accept<()> {
     every_expr(program, &mut |expr| match expr {
         Expr::Assign(place, value) if is_count(place) => odd |= !is_whole(value),
         Expr::Update(arith, place, value) if is_count(place) => {
-            odd |= !matches!(arith, Arith::Add | Arith::Subtract) || !is_whole(value);
+            odd |= !arith.is_additive() || !is_whole(value);
         }
         Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => odd |= is_count(&args[2]),
         _ => {}

@@ -7,7 +7,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use super::number;
-use super::value::{Text, Value, same};
+use super::text::{Text, same};
+use super::value::Value;
 
 /// A map from strings to values, without order.
 ///

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::analyse::{each_statement, every_expr, every_statement, is_more};
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
+use super::visit::{each_expr, each_statement, every_expr, every_statement};
 
 /// Whether a run-time error is possible, for which the real awk ends with a message.
 pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bool {
@@ -137,7 +137,7 @@ fn counts_down(statement: &Statement) -> Option<&str> {
             Expr::Call(..) => assigned = true,
             _ => {}
         };
-        statement.parts().0.into_iter().for_each(|expr| super::analyse::each_expr(expr, &mut look));
+        statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut look));
     });
     (*by < 0.0 && tested == name && !assigned).then_some(name)
 }
@@ -145,7 +145,7 @@ fn counts_down(statement: &Statement) -> Option<&str> {
 /// Returns the variable that is at least 1 if this is true.
 fn least(test: &Expr) -> Option<&str> {
     match test {
-        Expr::Compare(order, left, right) if is_more(*order) => {
+        Expr::Compare(order, left, right) if order.is_greater() => {
             let Expr::Number(bound) = **right else { return None };
             let least = if *order == Order::Greater { 0.0 } else { 1.0 };
             (bound >= least).then(|| name_of(left))?

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
-use super::string_switch::Choice;
+use super::string_switch::{Choice, OneOf};
+use super::text::Text;
 use super::tree::{Arith, Order};
-use super::value::{Text, Value, same};
+use super::value::Value;
 
 /// Indices of special variables, among the global ones.
 pub(super) const FS: usize = 0;
@@ -249,42 +250,6 @@ pub(super) enum Get {
     Call(Arc<Function>, Vec<Argument>),
 }
 
-/// Alternative strings of a comparison: `$0 == "{" || $0 == "["`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OneOf {
-    /// Strings of one byte, as bits.
-    bytes: [u64; 4],
-    others: Vec<Text>,
-}
-
-impl OneOf {
-    pub(super) fn only(text: &Text) -> Self {
-        let mut set = OneOf::default();
-        set.add(text);
-        set
-    }
-
-    /// Returns the strings of other lengths.
-    pub(super) fn others(&self) -> &[Text] {
-        &self.others
-    }
-
-    pub(super) fn add(&mut self, text: &Text) {
-        match text.bytes() {
-            [byte] => self.bytes[usize::from(byte / 64)] |= 1 << (byte % 64),
-            _ => self.others.push(text.clone()),
-        }
-    }
-
-    #[inline]
-    pub(super) fn contains(&self, text: &[u8]) -> bool {
-        match text {
-            [byte] => self.bytes[usize::from(byte / 64)] >> (byte % 64) & 1 != 0,
-            text => self.others.iter().any(|other| same(other.bytes(), text)),
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) enum Argument {
     Value(Get),
@@ -316,6 +281,17 @@ impl Code {
         }
     }
 
+    /// Returns the lookup of the first matching rule, if several leading `rules` compare the record.
+    pub(super) fn choice_of(rules: &[Rule], has_no_end: bool) -> Option<Choice> {
+        let sets: Vec<OneOf> = rules.iter().map_while(compared).take(Choice::RULES_MAX).collect();
+        if sets.len() < 2 {
+            return None;
+        }
+        let is_unseen = |rule: &Rule| has_no_end && matches!(rule.action.as_slice(), [Do::Next]);
+        let unseen = rules[..sets.len()].iter().map(is_unseen).collect();
+        Some(Choice::new(&sets, unseen))
+    }
+
     /// Makes the empty arrays.
     pub(super) fn tables(&self) -> Vec<Array> {
         let seed = super::array::Seed::new();
@@ -331,6 +307,16 @@ fn required(test: &Get) -> Option<usize> {
         }
         Get::And(left, right) if is_still(left) => required(left).or_else(|| required(right)),
         Get::And(left, _) => required(left),
+        _ => None,
+    }
+}
+
+/// Returns the strings that the record must equal for a rule to match.
+fn compared(rule: &Rule) -> Option<OneOf> {
+    let is_record = |of: &Get| matches!(of, Get::Of(LValue::Record));
+    match &rule.when {
+        When::If(Get::OneOf(of, texts)) if is_record(of) => Some(texts.clone()),
+        When::If(Get::CompareText(Order::Equal, of, text)) if is_record(of) => Some(OneOf::only(text)),
         _ => None,
     }
 }
@@ -356,8 +342,7 @@ pub(super) fn either(left: Get, right: Get) -> Get {
     match right {
         Get::CompareText(Order::Equal, other, text) if is_same_variable(&of, &other) => set.add(&text),
         Get::OneOf(other, more) if is_same_variable(&of, &other) => {
-            set.bytes.iter_mut().zip(more.bytes).for_each(|(bits, more)| *bits |= more);
-            set.others.extend(more.others);
+            set.add_all(more);
         }
         right => return Get::Or(Box::new(Get::OneOf(of, set)), Box::new(right)),
     }
@@ -405,6 +390,51 @@ pub(super) fn is_still(expr: &Get) -> bool {
     }
 }
 
+/// Whether it is always a number.
+#[inline]
+pub(super) fn is_number(expr: &Get) -> bool {
+    matches!(
+        expr,
+        Get::Number(_)
+            | Get::RecordNumber
+            | Get::FileRecordNumber
+            | Get::Negate(_)
+            | Get::Plus(_)
+            | Get::Not(_)
+            | Get::Arith(..)
+            | Get::Compare(..)
+            | Get::CompareText(..)
+            | Get::CompareNumber(..)
+            | Get::OneOf(..)
+            | Get::Match { .. }
+            | Get::And(..)
+            | Get::Or(..)
+            | Get::In(..)
+            | Get::Length(_)
+            | Get::Size(_)
+            | Get::Math(..)
+            | Get::Step { .. }
+            | Get::Update(..)
+            | Get::Index(..)
+            | Get::Split(..)
+            | Get::Substitute { .. }
+            | Get::Find(..)
+            | Get::Of(LValue::FieldCount)
+    )
+}
+
+/// Whether it is always a computed string.
+#[inline]
+pub(super) fn is_text(expr: &Get) -> bool {
+    let is_any = |part: &Get| matches!(part, Get::Text(_)) || is_text(part);
+    match expr {
+        Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..) => true,
+        Get::If(_, yes, no) => is_any(yes) && is_any(no),
+        Get::Call(function, _) => function.result().is_some_and(is_text),
+        _ => false,
+    }
+}
+
 /// Parses a replacement: `&` is the match, a backslash before it or before itself makes it literal.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
@@ -430,4 +460,39 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
         parts.push(ReplacementPart::Text(plain));
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(texts: &[&[&str]]) -> Vec<Rule> {
+        let rule = |texts: &&[&str]| {
+            let mut set = OneOf::default();
+            texts.iter().for_each(|text| set.add(&Text::new(text.as_bytes())));
+            Rule { when: When::If(Get::OneOf(Box::new(Get::Of(LValue::Record)), set)), action: Vec::new() }
+        };
+        texts.iter().map(rule).collect()
+    }
+
+    #[test]
+    fn the_first_that_holds_is_chosen() {
+        let mut rules = rules(&[&["{", "["], &["ab", "[", ""], &["}", "ab"]]);
+        rules[2].action.push(Do::Next);
+        rules.push(Rule { when: When::Always, action: vec![Do::Next] });
+        let choice = Code::choice_of(&rules, true).expect("three that compare");
+        for (record, rule) in
+            [("{", 0), ("[", 0), ("ab", 1), ("", 1), ("}", 2), ("x", 3), ("abc", 3), ("\u{e9}", 3)]
+        {
+            assert_eq!(choice.first(record.as_bytes()), rule, "{record}");
+            assert_eq!(choice.is_judged(rule), rule < 3);
+            assert_eq!(choice.is_unseen(rule), rule == 2);
+        }
+    }
+
+    #[test]
+    fn one_alone_is_asked() {
+        assert!(Code::choice_of(&rules(&[&["a"]]), true).is_none());
+        assert!(Code::choice_of(&[Rule { when: When::Always, action: Vec::new() }], true).is_none());
+    }
 }

@@ -12,9 +12,9 @@ use super::fold;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
-use super::string_switch::Choice;
+use super::text::Text;
 use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
-use super::value::{Text, Value};
+use super::value::Value;
 
 /// The compiled program, with the parts that each machine copies.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         [byte] => *byte,
         _ => return Declined::because("an RS that is not one character"),
     };
-    let (gate, choice) = (Code::gate_of(&rules), Choice::of(&rules, end.is_empty()));
+    let (gate, choice) = (Code::gate_of(&rules), Code::choice_of(&rules, end.is_empty()));
     let sums = compiler.sums();
     let code = Code {
         begin,

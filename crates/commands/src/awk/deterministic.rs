@@ -6,7 +6,7 @@
 //! repetitions of something that may be empty (`("?)?1`), nested repetitions (except `(a+)?`), and anchors.
 //! Compared with gawk: 18,000 random expressions of this kind, 150 lines each, no difference.
 
-use super::exact_patterns::{members, pairs};
+use super::pattern_pieces::{members, pairs};
 
 /// Whether the expression is deterministic.
 pub(super) fn is_one_way(text: &[u8]) -> bool {

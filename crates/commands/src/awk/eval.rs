@@ -4,13 +4,13 @@
 
 use std::cmp::Ordering;
 
-use super::code::{Get, LValue, OFS, is_still};
-
+use super::arithmetic::{calculate, compare_numbers, numbers};
+use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran};
-use super::number;
-
-use super::tree::{Arith, Order};
-use super::value::{Operand, Value, same};
+use super::number::{self, written};
+use super::text::same;
+use super::tree::Order;
+use super::value::{Operand, Value};
 
 /// Limit below the size of mawk's `sprintf` buffer.
 const SPRINTF_MAX: usize = 8191;
@@ -427,89 +427,6 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// Whether it is always a number.
-#[inline]
-pub(super) fn is_number(expr: &Get) -> bool {
-    matches!(
-        expr,
-        Get::Number(_)
-            | Get::RecordNumber
-            | Get::FileRecordNumber
-            | Get::Negate(_)
-            | Get::Plus(_)
-            | Get::Not(_)
-            | Get::Arith(..)
-            | Get::Compare(..)
-            | Get::CompareText(..)
-            | Get::CompareNumber(..)
-            | Get::OneOf(..)
-            | Get::Match { .. }
-            | Get::And(..)
-            | Get::Or(..)
-            | Get::In(..)
-            | Get::Length(_)
-            | Get::Size(_)
-            | Get::Math(..)
-            | Get::Step { .. }
-            | Get::Update(..)
-            | Get::Index(..)
-            | Get::Split(..)
-            | Get::Substitute { .. }
-            | Get::Find(..)
-            | Get::Of(LValue::FieldCount)
-    )
-}
-
-/// Whether it is always a computed string.
-#[inline]
-pub(super) fn is_text(expr: &Get) -> bool {
-    let is_any = |part: &Get| matches!(part, Get::Text(_)) || is_text(part);
-    match expr {
-        Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..) => true,
-        Get::If(_, yes, no) => is_any(yes) && is_any(no),
-        Get::Call(function, _) => function.result().is_some_and(is_text),
-        _ => false,
-    }
-}
-
-#[inline]
-pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
-    let made = match arith {
-        Arith::Add => left + right,
-        Arith::Subtract => left - right,
-        Arith::Multiply => left * right,
-        Arith::Divide => left / right,
-        Arith::Remainder => remainder(left, right),
-        // The library's result, with its sign.
-        Arith::Power => return left.powf(right),
-    };
-    if made.is_nan() { not_a_number(made, left, right) } else { made }
-}
-
-/// Returns the NaN whose sign is printed: that of the first NaN operand; a compiler may swap operands.
-#[cold]
-fn not_a_number(made: f64, left: f64, right: f64) -> f64 {
-    match (left.is_nan(), right.is_nan()) {
-        (true, _) => left,
-        (_, true) => right,
-        _ => made,
-    }
-}
-
-/// Computes the library's fmod, with a fast path.
-#[inline]
-fn remainder(left: f64, right: f64) -> f64 {
-    let (whole, by) = (left as u32, right as u32);
-    let simple = by > 0 && f64::from(whole) == left && f64::from(by) == right && left.is_sign_positive();
-    if simple { f64::from(whole % by) } else { left % right }
-}
-
-/// Compares numbers; NaN equals every number, as in mawk.
-#[inline]
-fn compare_numbers(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
-}
-
 fn compare(left: Operand, right: Operand) -> Ordering {
     match (left, right) {
         (
@@ -521,20 +438,6 @@ fn compare(left: Operand, right: Operand) -> Ordering {
         }
         (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
         (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
-    }
-}
-
-/// Compares two numbers by an operator; NaN equals every number, as in mawk.
-#[inline]
-pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
-    let (less, more) = (left < right, left > right);
-    match order {
-        Order::Less => less,
-        Order::Greater => more,
-        Order::LessOrEqual => !more,
-        Order::GreaterOrEqual => !less,
-        Order::Equal => !less && !more,
-        Order::NotEqual => less || more,
     }
 }
 
@@ -554,12 +457,6 @@ pub(super) fn number_in(value: &Value) -> Option<f64> {
         Value::Number(number) => Some(*number),
         _ => None,
     }
-}
-
-pub(super) fn written(number: f64) -> Vec<u8> {
-    let mut text = Vec::new();
-    number::write(number, &mut text);
-    text
 }
 
 #[inline]

@@ -8,11 +8,12 @@
 
 use std::collections::BTreeSet;
 
-use super::analyse::{Analysis, each_expr, each_statement};
+use super::analyse::Analysis;
 use super::array::Array;
 use super::names::{self, is_special};
 use super::tree::{Arith, Expr, Program, Statement};
 use super::value::Value;
+use super::visit::{each_expr, each_statement};
 
 /// Limit for a thread's sum: all possible threads together stay below 2^53, up to which integers are exact.
 pub(super) const SUM_MAX: f64 = (1u64 << 45) as f64;

@@ -3,10 +3,10 @@
 
 use crate::{Accept, Declined};
 
-use super::analyse::{each_statement, every_expr, is_more};
 use super::effects::{Looker, Thing};
-use super::names::{Names, Owner, bodies};
+use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Expr, Order, Program, Statement};
+use super::visit::{each_expr, each_statement, every_expr};
 
 /// Whether lines are printed in that order. Declines if more depends on it.
 pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Accept<bool> {
@@ -44,8 +44,8 @@ fn used_behind(program: &Program, owner: Owner, name: &str, whole: &Statement) -
         }
     }
     if owner == Owner::Program {
-        for pattern in super::names::patterns(program) {
-            super::analyse::each_expr(pattern, &mut |expr| all += usize::from(is_name(expr, name)));
+        for pattern in patterns(program) {
+            each_expr(pattern, &mut |expr| all += usize::from(is_name(expr, name)));
         }
         // A function may read it too.
         for function in &program.functions {
@@ -69,7 +69,7 @@ fn used_behind(program: &Program, owner: Owner, name: &str, whole: &Statement) -
 fn count_reads(statement: &Statement, name: &str, count: &mut usize) {
     each_statement(statement, &mut |statement| {
         for expr in statement.parts().0 {
-            super::analyse::each_expr(expr, &mut |expr| *count += usize::from(is_name(expr, name)));
+            each_expr(expr, &mut |expr| *count += usize::from(is_name(expr, name)));
         }
     });
 }
@@ -147,7 +147,8 @@ fn is_extreme(test: &Expr, then: &Statement) -> bool {
     else {
         return false;
     };
-    let strict = matches!(order, Order::Less | Order::Greater) && (is_more(*order) || *order == Order::Less);
+    let strict =
+        matches!(order, Order::Less | Order::Greater) && (order.is_greater() || *order == Order::Less);
     strict && (left == value && right == place || right == value && left == place)
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{Accept, Declined};
 
 use super::number::{self, Style};
-use super::value::append_part;
+use super::text::append_part;
 
 /// A piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -67,7 +67,7 @@ impl Lengths {
 
 #[cfg(test)]
 mod tests {
-    use super::super::eval::numbers;
+    use super::super::arithmetic::numbers;
     use super::*;
 
     #[test]

@@ -1,13 +1,14 @@
 //! Runs a program: reads and assigns variables, fields and elements.
 
+use super::arithmetic::calculate;
 use super::array::{Array, Key};
-use super::code::{Get, LValue, OFS, Table, is_still};
-use super::eval::{calculate, is_number, is_text, written};
+use super::code::{Get, LValue, OFS, Table, is_number, is_still, is_text};
 use super::machine::{Machine, Ran};
-use super::number::{self, Style};
+use super::number::{self, Style, written};
 use super::record::Found;
+use super::text::Text;
 use super::tree::Arith;
-use super::value::{Text, Value};
+use super::value::Value;
 
 impl Machine {
     /// Returns the number of a field expression, 0 for the record. `None` for other expressions.

@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::arithmetic::calculate;
 use super::array::{Array, Seed};
-use super::code::{self, Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When};
+use super::code::{
+    self, Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When, is_number,
+};
 use super::compile::Compiled;
-use super::eval::{calculate, is_number};
 use super::fields::Separator;
 use super::format::{Piece, Size};
 use super::number;

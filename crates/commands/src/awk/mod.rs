@@ -9,6 +9,7 @@
 
 mod analyse;
 mod arguments;
+mod arithmetic;
 mod array;
 mod can_fail;
 mod code;
@@ -33,19 +34,23 @@ mod names;
 mod number;
 mod parse;
 mod pattern;
+mod pattern_pieces;
 mod portable_subset;
 mod print_fields;
 mod record;
 mod set_field_to_constant;
+mod single_byte;
 mod stateless;
 mod string_functions;
 mod string_set;
 mod string_switch;
 mod substitute;
 mod sums;
+mod text;
 pub(crate) mod tool;
 mod tree;
 mod value;
+mod visit;
 mod whole_lines;
 
 use pelton_stream::Kernel;
@@ -272,10 +277,10 @@ fn why_in_order(analysis: &Analysis, no_fold: Option<String>, names_a_file: bool
 
 fn exits(statement: &tree::Statement) -> bool {
     let mut found = false;
-    analyse::each_statement(statement, &mut |statement| {
+    visit::each_statement(statement, &mut |statement| {
         found |= matches!(statement, tree::Statement::Exit(_));
         for expr in statement.parts().0 {
-            analyse::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
+            visit::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
         }
     });
     found
@@ -283,10 +288,10 @@ fn exits(statement: &tree::Statement) -> bool {
 
 fn prints(statement: &tree::Statement) -> bool {
     let mut found = false;
-    analyse::each_statement(statement, &mut |statement| {
+    visit::each_statement(statement, &mut |statement| {
         found |= matches!(statement, tree::Statement::Print(..) | tree::Statement::Printf(..));
         for expr in statement.parts().0 {
-            analyse::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
+            visit::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
         }
     });
     found
@@ -297,7 +302,7 @@ fn prints(statement: &tree::Statement) -> bool {
 fn meets_nul(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr};
     let mut found = false;
-    analyse::every_expr(program, &mut |expr| {
+    visit::every_expr(program, &mut |expr| {
         found |= match expr {
             Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _) => true,
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !matches!(args.get(1), Some(Expr::Text(_))),
@@ -310,7 +315,7 @@ fn meets_nul(program: &tree::Program) -> bool {
 fn loops(program: &tree::Program) -> bool {
     use tree::Statement::{Do, For, ForIn, While};
     let mut found = false;
-    analyse::every_statement(program, &mut |statement| {
+    visit::every_statement(program, &mut |statement| {
         found |= matches!(statement, While(..) | Do(..) | For(..) | ForIn(..));
     });
     found
@@ -320,11 +325,11 @@ fn loops(program: &tree::Program) -> bool {
 fn formats(program: &tree::Program) -> bool {
     let mut found = false;
     for (_, statement) in names::bodies(program) {
-        analyse::each_statement(statement, &mut |statement| {
+        visit::each_statement(statement, &mut |statement| {
             found |= matches!(statement, tree::Statement::Printf(..));
         });
     }
-    analyse::every_expr(program, &mut |expr| {
+    visit::every_expr(program, &mut |expr| {
         found |= matches!(expr, tree::Expr::Builtin(tree::Builtin::Sprintf, _));
     });
     found
@@ -333,7 +338,7 @@ fn formats(program: &tree::Program) -> bool {
 /// Whether one of these names occurs in it.
 fn mentions(program: &tree::Program, names: &[&str]) -> bool {
     let mut found = false;
-    analyse::every_expr(program, &mut |expr| {
+    visit::every_expr(program, &mut |expr| {
         found |= matches!(expr, tree::Expr::Name(name) if names.contains(&name.as_str()));
     });
     found

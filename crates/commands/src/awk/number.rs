@@ -1,6 +1,6 @@
 //! Converts numbers from and to strings, as C's strtod and printf in the C locale.
 
-use super::value::append;
+use super::text::append;
 
 /// mawk's largest integer: it prints larger ones as `%.6g`.
 const INTEGER_MAX: f64 = 2_147_483_647.0;
@@ -236,6 +236,13 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     } else {
         general(number, 6, &Style::default(), out);
     }
+}
+
+/// Returns a number as `print` writes it.
+pub(super) fn written(number: f64) -> Vec<u8> {
+    let mut text = Vec::new();
+    write(number, &mut text);
+    text
 }
 
 /// The strings 00 to 99.

@@ -9,7 +9,7 @@ use crate::regex::{self, Flavour, Newline, Options, Regex, Shape};
 use crate::{Accept, Declined};
 
 use super::Dialect;
-use super::substitute::Single;
+use super::single_byte::Single;
 
 /// A compiled expression.
 #[derive(Clone, Debug)]

@@ -8,7 +8,8 @@ use super::code::{Code, Do, Get, LValue, OFS, ORS, Rule, When};
 use super::fields::{self, Bits, Separator, each_record};
 use super::format::{Conversion, Piece, Size};
 use super::number;
-use super::value::{self, Value};
+use super::text::{append, append_part};
+use super::value::Value;
 
 /// The output for each record.
 #[derive(Clone, Debug)]
@@ -165,8 +166,8 @@ impl Printed {
             }
             for part in parts.iter() {
                 match part {
-                    PrintedPart::Text(text) => value::append(text, out),
-                    PrintedPart::Field(slot) => value::append_part(block, found[*slot].clone(), out),
+                    PrintedPart::Text(text) => append(text, out),
+                    PrintedPart::Field(slot) => append_part(block, found[*slot].clone(), out),
                     PrintedPart::Formatted(slot, conversion) => {
                         conversion.write_input(block, found[*slot].clone(), out);
                     }

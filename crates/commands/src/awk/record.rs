@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::fields::{self, Block, Piece, Pieces, Separator};
 use super::number;
-use super::value::{Operand, Text, Value, append};
+use super::text::{Text, append};
+use super::value::{Operand, Value};
 
 /// The state of `$0`.
 #[derive(Clone, Debug)]

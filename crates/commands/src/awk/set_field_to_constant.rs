@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::code::{Code, Do, Get, LValue, OFS, ORS, Rule, When};
 use super::fields::{self, Separator, each_record};
 use super::machine::{Machine, Ran};
-use super::value::Text;
+use super::text::Text;
 
 /// The field, and its value.
 #[derive(Clone, Debug)]

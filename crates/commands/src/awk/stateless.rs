@@ -5,10 +5,10 @@
 //! read again from its beginning if an awk prints a message; one without a name is shared only if no awk can
 //! print one.
 
-use super::analyse::every_expr;
 use super::arguments::Line;
 use super::names::{Names, bodies};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
+use super::visit::{each_statement, every_expr};
 use super::{Dialect, analyse, arguments, parse, prints, whole_lines};
 use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
@@ -127,9 +127,7 @@ fn says_something(program: &Program) -> bool {
         };
     });
     for (_, statement) in bodies(program) {
-        analyse::each_statement(statement, &mut |statement| {
-            says |= matches!(statement, Statement::Printf(..))
-        });
+        each_statement(statement, &mut |statement| says |= matches!(statement, Statement::Printf(..)));
     }
     says
 }

@@ -1,10 +1,9 @@
 //! Runs a program: functions that cut, search and change strings.
 
 use super::code::{Get, LValue, OFS, RLENGTH, RSTART, Replacement, ReplacementPart, Table, is_still};
-use super::eval::written;
 use super::fields::split;
 use super::machine::{Machine, Ran, parts_of};
-use super::number;
+use super::number::{self, written};
 use super::substitute::replace;
 use super::value::Value;
 

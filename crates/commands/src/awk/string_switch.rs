@@ -1,10 +1,46 @@
-//! Consecutive rules that compare the record with strings: `$0 == "{" || $0 == "[" { … } $0 == "," { next }`.
-//! The first true one is looked up, by a one-byte record's byte or by comparing with each longer string once,
-//! instead of testing one rule after another: most records of such programs match none of them, or the last.
+//! Comparisons with one of several strings; and consecutive rules that compare the record with strings:
+//! `$0 == "{" || $0 == "[" { … } $0 == "," { next }`. The first true one is looked up, by a one-byte record's
+//! byte or by comparing with each longer string once, instead of testing one rule after another: most records
+//! of such programs match none of them, or the last.
 
-use super::code::{Do, Get, LValue, OneOf, Rule, When};
-use super::tree::Order;
-use super::value::{Text, same};
+use super::text::{Text, same};
+
+/// Alternative strings of a comparison: `$0 == "{" || $0 == "["`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OneOf {
+    /// Strings of one byte, as bits.
+    bytes: [u64; 4],
+    others: Vec<Text>,
+}
+
+impl OneOf {
+    pub(super) fn only(text: &Text) -> Self {
+        let mut set = OneOf::default();
+        set.add(text);
+        set
+    }
+
+    pub(super) fn add(&mut self, text: &Text) {
+        match text.bytes() {
+            [byte] => self.bytes[usize::from(byte / 64)] |= 1 << (byte % 64),
+            _ => self.others.push(text.clone()),
+        }
+    }
+
+    /// Adds the strings of another set.
+    pub(super) fn add_all(&mut self, more: OneOf) {
+        self.bytes.iter_mut().zip(more.bytes).for_each(|(bits, more)| *bits |= more);
+        self.others.extend(more.others);
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, text: &[u8]) -> bool {
+        match text {
+            [byte] => self.bytes[usize::from(byte / 64)] >> (byte % 64) & 1 != 0,
+            text => self.others.iter().any(|other| same(other.bytes(), text)),
+        }
+    }
+}
 
 /// Looks up the first matching rule, among the leading ones that compare the record.
 #[derive(Clone, Debug)]
@@ -21,20 +57,14 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Covers the leading `rules`; `None` if only one compares the record.
-    pub(super) fn of(rules: &[Rule], has_no_end: bool) -> Option<Choice> {
-        let sets: Vec<OneOf> = rules.iter().map_while(compared).take(usize::from(u8::MAX)).collect();
-        if sets.len() < 2 {
-            return None;
-        }
+    /// The most rules that can be covered.
+    pub(super) const RULES_MAX: usize = u8::MAX as usize;
+
+    /// Covers the rules that compare the record with these sets, in order; `unseen` says of each whether its
+    /// only effect is the record count.
+    pub(super) fn new(sets: &[OneOf], unseen: Vec<bool>) -> Choice {
         let count = sets.len() as u8;
-        let is_unseen = |rule: &Rule| has_no_end && matches!(rule.action.as_slice(), [Do::Next]);
-        let mut choice = Choice {
-            by_byte: Box::new([count; 256]),
-            others: Vec::new(),
-            rules: count,
-            unseen: rules[..sets.len()].iter().map(is_unseen).collect(),
-        };
+        let mut choice = Choice { by_byte: Box::new([count; 256]), others: Vec::new(), rules: count, unseen };
         for (set, rule) in sets.iter().zip(0..) {
             for byte in 0..=255 {
                 let first = &mut choice.by_byte[usize::from(byte)];
@@ -42,9 +72,9 @@ impl Choice {
                     *first = rule;
                 }
             }
-            choice.others.extend(set.others().iter().map(|text| (text.clone(), rule)));
+            choice.others.extend(set.others.iter().map(|text| (text.clone(), rule)));
         }
-        Some(choice)
+        choice
     }
 
     /// Returns the first rule that may match a record: a covered rule certainly does, a later one must be
@@ -70,50 +100,5 @@ impl Choice {
     #[inline]
     pub(super) fn is_judged(&self, rule: usize) -> bool {
         rule < usize::from(self.rules)
-    }
-}
-
-/// Returns the strings that the record must equal for a rule to match.
-fn compared(rule: &Rule) -> Option<OneOf> {
-    let is_record = |of: &Get| matches!(of, Get::Of(LValue::Record));
-    match &rule.when {
-        When::If(Get::OneOf(of, texts)) if is_record(of) => Some(texts.clone()),
-        When::If(Get::CompareText(Order::Equal, of, text)) if is_record(of) => Some(OneOf::only(text)),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rules(texts: &[&[&str]]) -> Vec<Rule> {
-        let rule = |texts: &&[&str]| {
-            let mut set = OneOf::default();
-            texts.iter().for_each(|text| set.add(&Text::new(text.as_bytes())));
-            Rule { when: When::If(Get::OneOf(Box::new(Get::Of(LValue::Record)), set)), action: Vec::new() }
-        };
-        texts.iter().map(rule).collect()
-    }
-
-    #[test]
-    fn the_first_that_holds_is_chosen() {
-        let mut rules = rules(&[&["{", "["], &["ab", "[", ""], &["}", "ab"]]);
-        rules[2].action.push(Do::Next);
-        rules.push(Rule { when: When::Always, action: vec![Do::Next] });
-        let choice = Choice::of(&rules, true).expect("three that compare");
-        for (record, rule) in
-            [("{", 0), ("[", 0), ("ab", 1), ("", 1), ("}", 2), ("x", 3), ("abc", 3), ("\u{e9}", 3)]
-        {
-            assert_eq!(choice.first(record.as_bytes()), rule, "{record}");
-            assert_eq!(choice.is_judged(rule), rule < 3);
-            assert_eq!(choice.is_unseen(rule), rule == 2);
-        }
-    }
-
-    #[test]
-    fn one_alone_is_asked() {
-        assert!(Choice::of(&rules(&[&["a"]]), true).is_none());
-        assert!(Choice::of(&[Rule { when: When::Always, action: Vec::new() }], true).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Runs a program: sums, alone or as one of several threads.
 
+use super::arithmetic::calculate;
 use super::code::{Get, LValue};
-use super::eval::calculate;
 use super::fold::{self, SUM_MAX};
 use super::machine::{Machine, Ran, Stop};
 use super::tree::Arith;

@@ -120,6 +120,13 @@ pub(super) enum Arith {
     Power,
 }
 
+impl Arith {
+    /// Whether it adds or subtracts.
+    pub(super) fn is_additive(self) -> bool {
+        matches!(self, Arith::Add | Arith::Subtract)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Less,
@@ -140,6 +147,11 @@ impl Order {
             Order::GreaterOrEqual => Order::LessOrEqual,
             same => same,
         }
+    }
+
+    /// Whether it is `>` or `>=`.
+    pub(super) fn is_greater(self) -> bool {
+        matches!(self, Order::Greater | Order::GreaterOrEqual)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::{Accept, Declined};
 
-use super::analyse::{each_expr, each_statement, every_expr, is_sum};
 use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies};
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
+use super::visit::{each_expr, each_statement, every_expr};
 
 /// Whether each print ends with a newline.
 pub(super) fn prints_whole_lines(program: &Program) -> bool {
@@ -176,7 +176,7 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
         Expr::LengthAlone => true,
         Expr::Builtin(Builtin::Length | Builtin::Split | Builtin::Index | Builtin::Match, _) => true,
         Expr::Name(name) if matches!(name.as_str(), "NF" | "NR" | "FNR" | "RSTART" | "RLENGTH") => true,
-        Expr::Arith(arith, left, right) if is_sum(*arith) => {
+        Expr::Arith(arith, left, right) if arith.is_additive() => {
             is_bounded(program, left, depth) && is_bounded(program, right, depth)
         }
         Expr::If(_, yes, no) => is_bounded(program, yes, depth) && is_bounded(program, no, depth),
@@ -188,7 +188,7 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
                 }
                 Expr::Update(arith, place, value) if **place == *expr => {
                     bounded &=
-                        is_sum(*arith) && matches!(**value, Expr::Number(number) if number <= TURNS_MAX);
+                        arith.is_additive() && matches!(**value, Expr::Number(number) if number <= TURNS_MAX);
                 }
                 _ => {}
             });

@@ -11,43 +11,16 @@
 use std::ops::Range;
 
 use memchr::{memchr, memrchr};
-use pelton_stream::{BLOCK_BYTES, HandOver, Started};
+use pelton_stream::{BLOCK_BYTES, HandOver};
 use pelton_sys::wait::Ended;
 
-use super::kernel::{Enough, GrepKernel, lines_ended};
+use super::rerun::Again;
+use super::search::{Enough, GrepKernel, take_all};
 
 /// grep's status after an error.
 const TROUBLE: i32 = 2;
 /// Up to this many bytes are searched twice rather than misjudge a NUL.
 const FEW_BYTES: u64 = 16 << 20;
-
-/// The real grep, which reads the input from its beginning.
-pub(super) struct Again {
-    started: Box<dyn Started>,
-    /// How much of its output was printed already: bytes, or lines where only their ends are printed.
-    known: u64,
-    ends_only: bool,
-    /// Whether it reads this input only.
-    alone: bool,
-    block: Vec<u8>,
-}
-
-impl Again {
-    /// Prints more of its output, without the part already printed. Returns `false` at its end.
-    fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
-        // A read error counts as its end.
-        let Ok(read @ 1..) = self.started.read(&mut self.block) else { return false };
-        let new = &self.block[..read];
-        let printed = if self.ends_only { lines_ended(new) as usize } else { read };
-        let skipped = self.known.min(printed as u64) as usize;
-        self.known -= skipped as u64;
-        match self.ends_only {
-            true => out.resize(out.len() + printed - skipped, b'\n'),
-            false => out.extend_from_slice(&new[skipped..]),
-        }
-        true
-    }
-}
 
 impl GrepKernel {
     /// Processes lines that are printed unless there is a NUL in the same read.
@@ -312,9 +285,4 @@ impl GrepKernel {
         self.printer.pass(block);
         Ok(enough)
     }
-}
-
-/// Moves all of `from` to the end of `out`.
-pub(super) fn take_all(from: &mut Vec<u8>, out: &mut Vec<u8>) {
-    if out.is_empty() { std::mem::swap(from, out) } else { out.append(from) }
 }

@@ -18,6 +18,8 @@ mod kernel;
 mod options;
 mod print;
 mod reads;
+mod rerun;
+mod search;
 mod stateless;
 
 pub(crate) use stateless::stateless;
@@ -36,8 +38,8 @@ use crate::{
     Accept, ByteMap, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, OutputFacts,
     Scripts, Special,
 };
-use kernel::GrepKernel;
 use options::{Options, Show};
+use search::GrepKernel;
 
 /// The parsed arguments of grep.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! Two forms: `a text` on one line, optionally after blanks and one backslash, and POSIX's `a\` with the text
 //! on the next lines. In both, a backslash at the end of a line continues the text.
 
-use super::parse::is_blank;
+use super::white_space::is_blank;
 use crate::{Accept, Declined};
 
 /// Parses the text after the command and blanks. Returns how much of `rest` it takes, and the output. In a

@@ -3,67 +3,11 @@
 use pelton_stream::Flow;
 
 use super::list::list;
-use super::machine::Machine;
+use super::machine::{Machine, Waits};
 use super::program::{Instruction, Select, State, Work};
 use super::script::{Action, Hold, When};
+use super::spaces::Line;
 use super::substitute::Stop;
-
-/// One line and its position.
-#[derive(Clone, Copy)]
-pub(super) struct Line<'a> {
-    pub(super) text: &'a [u8],
-    pub(super) last: bool,
-    pub(super) number: u64,
-}
-
-/// The pattern space: the line as read, until it changes.
-#[derive(Debug, Default)]
-pub(super) struct Space {
-    text: Vec<u8>,
-    /// Whether it differs from the line.
-    changed: bool,
-    /// Whether the line had a terminator.
-    pub(super) ended: bool,
-}
-
-impl Space {
-    fn text<'a>(&'a self, line: &Line<'a>) -> &'a [u8] {
-        if self.changed { &self.text } else { line.text }
-    }
-
-    /// Returns it for changes.
-    fn own(&mut self, line: &Line) -> &mut Vec<u8> {
-        if !self.changed {
-            self.text.clear();
-            self.text.extend_from_slice(line.text);
-            self.changed = true;
-        }
-        &mut self.text
-    }
-}
-
-/// The hold space.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) text: Vec<u8>,
-    /// Whether its content would be printed with a terminator. This goes with every copied or added text.
-    ended: bool,
-}
-
-impl Default for Held {
-    fn default() -> Self {
-        Held { text: Vec::new(), ended: true }
-    }
-}
-
-/// The command to continue with on the next line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waits {
-    /// `n`
-    Fresh(usize),
-    /// `N`: the line is appended.
-    Joined(usize),
-}
 
 /// The control flow after a command.
 enum Next {

@@ -2,9 +2,9 @@
 
 use pelton_stream::{Flow, Framing, HandOver, Kernel, Outcome, Parallel, Peer};
 
-use super::cycle::{Held, Line, Space, Waits};
 use super::program::{Program, Work};
 use super::script::Action;
+use super::spaces::{Held, Line, Space};
 use super::substitute::Stop;
 use crate::bytes::scan;
 
@@ -19,6 +19,15 @@ pub(super) struct SedMode {
     pub(super) line_end: u8,
     /// `-l`: the column where `l` breaks lines.
     pub(super) columns: u64,
+}
+
+/// The command to continue with on the next line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// `n`
+    Fresh(usize),
+    /// `N`: the line is appended.
+    Joined(usize),
 }
 
 #[derive(Debug)]

@@ -17,8 +17,10 @@ mod program;
 mod ranges;
 mod replacement;
 mod script;
+mod spaces;
 mod stateless;
 mod substitute;
+mod white_space;
 
 pub(crate) use stateless::stateless;
 

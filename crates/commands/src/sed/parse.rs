@@ -3,6 +3,7 @@
 use super::appended_text;
 use super::replacement;
 use super::script::{Action, Address, Command, End, Hold, Lines, Pattern, Script, Substitute, When};
+use super::white_space::{is_blank, is_space};
 use crate::{Accept, Declined};
 
 /// A script being parsed.
@@ -68,16 +69,6 @@ pub(super) fn parse(text: &[u8], pieces: bool, utf8: bool) -> Accept<Script> {
 
 fn close(block: &mut Command, end: usize) {
     block.action = Action::Block(end);
-}
-
-fn is_space(byte: u8) -> bool {
-    byte == b' ' || (b'\t'..=b'\r').contains(&byte)
-}
-
-/// Whether sed skips this byte within a command. Between commands it skips all white space; here a carriage
-/// return, a vertical tab or a form feed is an error.
-pub(super) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t')
 }
 
 impl Reader<'_> {

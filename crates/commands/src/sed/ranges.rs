@@ -1,7 +1,7 @@
 //! The lines of a command: addresses, and ranges whose state advances with the lines.
 
-use super::cycle::Line;
 use super::program::{At, Select, State, Until};
+use super::spaces::Line;
 
 impl Select {
     /// Whether the command is for this line. Advances a range.

@@ -9,14 +9,13 @@ use std::ops::Range;
 use pelton_stream::team::Helpers;
 use pelton_stream::{Holding, PlainFile};
 
-use super::engine::Engine;
 use super::lines::{Lines, wave_bytes};
-use super::order::LineOrder;
+use super::order::{LineOrder, Rules};
 use super::output::Output;
-use super::parts::sort_lists;
 use super::print::Style;
 use super::run::{Index, SortedRun};
-use super::spill::{Complaint, Rules, Spill, SpillDirectory};
+use super::spill::Spill;
+use super::spill_directory::{Complaint, SpillDirectory};
 use super::table::Table;
 use super::text::LineLength;
 
@@ -466,7 +465,7 @@ impl Collector {
         self.nans += self.building.nans();
         let next = Building::new(&self.order, self.terminator, self.unique, &self.helpers);
         let done = std::mem::replace(&mut self.building, next);
-        let run = done.sort(&self.order, self.terminator, self.unique, &self.helpers);
+        let run = done.sort(&self.order, self.unique, &self.helpers);
         if !run.is_empty() {
             self.runs.push(run);
         }
@@ -554,37 +553,12 @@ impl Building {
         }
     }
 
-    fn sort(self, order: &LineOrder, terminator: u8, unique: bool, helpers: &Helpers) -> SortedRun {
+    fn sort(self, order: &LineOrder, unique: bool, helpers: &Helpers) -> SortedRun {
         match self {
             Building::Listing(lines) => lines.sort(order, unique),
-            Building::Counting { table, .. } => sort_table(table, order, terminator, unique, helpers),
+            Building::Counting { table, .. } => table.sort(order, unique, helpers),
         }
     }
-}
-
-/// Sorts the distinct lines of a table with their counts.
-pub(super) fn sort_table(
-    table: Table,
-    order: &LineOrder,
-    terminator: u8,
-    unique: bool,
-    helpers: &Helpers,
-) -> SortedRun {
-    if order.is_by_line() {
-        return sort_distinct(table, order, helpers);
-    }
-    let mut lines = Lines::new(order, terminator, helpers);
-    table.each_in_order_of_arrival(|line, count| lines.push_counted(line, count, order));
-    lines.sort_counted(order, unique)
-}
-
-fn sort_distinct(table: Table, order: &LineOrder, helpers: &Helpers) -> SortedRun {
-    let (arena, mut items) = table.into_parts();
-    items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
-    let engine =
-        Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie(), order };
-    let pieces = sort_lists(&engine, vec![items], false, helpers).into_iter().map(Index::Counted).collect();
-    SortedRun { arena, pieces, flip: order.flip() }
 }
 
 #[cfg(test)]

@@ -17,105 +17,10 @@ use std::sync::{Mutex, PoisonError};
 
 use pelton_stream::team::Helpers;
 
-use super::order::LineOrder;
+use super::item::Item;
+use super::order::{LineOrder, Tie};
 use super::radix::sort_windows;
 use super::text::{WINDOW_BYTES, common_prefix, window};
-
-/// An index entry.
-pub(crate) trait Item: Copy + Send + Sync {
-    /// Returns the next eight bytes to compare, complemented if the order is descending.
-    fn window(&self) -> u64;
-    /// Sets these bytes.
-    fn set_window(&mut self, window: u64);
-    /// Returns the position of its key in the arena of keys: offset and length.
-    fn key(&self) -> (usize, usize);
-    /// Returns the position of its line in the arena of lines. The offset also gives the original order of
-    /// lines.
-    fn line(&self) -> (usize, usize);
-}
-
-/// A line that is its own key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plain {
-    pub(crate) window: u64,
-    pub(crate) offset: u32,
-    pub(crate) len: u32,
-}
-
-impl Item for Plain {
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window
-    }
-    #[inline]
-    fn set_window(&mut self, window: u64) {
-        self.window = window;
-    }
-    #[inline]
-    fn key(&self) -> (usize, usize) {
-        (self.offset as usize, self.len as usize)
-    }
-    #[inline]
-    fn line(&self) -> (usize, usize) {
-        self.key()
-    }
-}
-
-/// A line and its number of occurrences.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
-    pub(crate) plain: Plain,
-    pub(crate) count: u64,
-}
-
-impl Item for Counted {
-    #[inline]
-    fn window(&self) -> u64 {
-        self.plain.window
-    }
-    #[inline]
-    fn set_window(&mut self, window: u64) {
-        self.plain.window = window;
-    }
-    #[inline]
-    fn key(&self) -> (usize, usize) {
-        self.plain.key()
-    }
-    #[inline]
-    fn line(&self) -> (usize, usize) {
-        self.plain.key()
-    }
-}
-
-/// A line with a separate key: a part of the line, or a computed string. A computed key of at most eight
-/// bytes exists only in the window: later bytes are never read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keyed {
-    pub(crate) window: u64,
-    pub(crate) line_offset: u32,
-    pub(crate) line_len: u32,
-    pub(crate) key_offset: u32,
-    pub(crate) key_len: u32,
-}
-
-impl Item for Keyed {
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window
-    }
-    #[inline]
-    fn set_window(&mut self, window: u64) {
-        self.window = window;
-    }
-    #[inline]
-    fn key(&self) -> (usize, usize) {
-        (self.key_offset as usize, self.key_len as usize)
-    }
-    #[inline]
-    fn line(&self) -> (usize, usize) {
-        (self.line_offset as usize, self.line_len as usize)
-    }
-}
 
 /// An entry with a temporary key.
 #[derive(Clone, Copy, Debug)]
@@ -140,22 +45,6 @@ impl Item for Rekeyed {
     fn line(&self) -> (usize, usize) {
         self.line
     }
-}
-
-/// The tie-break between lines with equal keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tie {
-    /// None: such lines are identical.
-    None,
-    /// The bytes of the whole line.
-    Line {
-        /// In descending order.
-        descending: bool,
-    },
-    /// The comparisons from this step on, made only if all earlier ones are equal; then the original order.
-    Step(usize),
-    /// The original order.
-    Place,
 }
 
 /// What is being compared.
@@ -571,6 +460,7 @@ impl Engine<'_> {
 mod tests {
     use crate::locale::collation::Collation;
 
+    use super::super::item::Keyed;
     use super::super::key::{Conventions, Key, Kind, Start};
     use super::super::order::Judged;
     use super::*;

@@ -15,7 +15,7 @@ use super::options::{Mode, SortOptions};
 use super::order::LineOrder;
 use super::output::Output;
 use super::print::{GroupStyle, Style};
-use super::spill::SpillDirectory;
+use super::spill_directory::SpillDirectory;
 
 /// sort's status after a failure.
 pub(super) const FAILURE: i32 = 2;

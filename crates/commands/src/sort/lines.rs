@@ -16,7 +16,8 @@ use pelton_stream::PlainFile;
 use pelton_stream::team::Helpers;
 use pelton_sys::read::append_parts;
 
-use super::engine::{Engine, Item, Keyed, Plain};
+use super::engine::Engine;
+use super::item::{Item, Keyed, Plain};
 use super::memory_budget::make_room;
 use super::order::{KeyPlace, LineOrder};
 use super::parts::sort_lists;

@@ -8,7 +8,7 @@ use super::kernel::{FAILURE, complete};
 use super::merge::Merge;
 use super::options::SortOptions;
 use super::order::LineOrder;
-use super::spill::SpillDirectory;
+use super::spill_directory::SpillDirectory;
 use super::stored_lines::{TextSource, Texts};
 
 /// Keeps its inputs, then merges them.

@@ -5,10 +5,25 @@ use std::cmp::Ordering;
 use crate::locale::collation::Collation;
 use crate::locale::encodings::compare_encoded;
 
-use super::engine::Tie;
 use super::float::is_nan;
 use super::key::{Conventions, Key, Kind};
 use super::text::window;
+
+/// The tie-break between lines with equal keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// None: such lines are identical.
+    None,
+    /// The bytes of the whole line.
+    Line {
+        /// In descending order.
+        descending: bool,
+    },
+    /// The comparisons from this step on, made only if all earlier ones are equal; then the original order.
+    Step(usize),
+    /// The original order.
+    Place,
+}
 
 /// The byte string that represents a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +108,14 @@ pub struct LineOrder {
     /// Whether lines with equal keys are compared as a whole.
     whole: bool,
     conventions: Conventions,
+}
+
+/// The order of lines, and the treatment of equal ones.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) order: LineOrder,
+    pub(super) terminator: u8,
+    pub(super) unique: bool,
 }
 
 /// Where the bytes of a line's key are: in the line itself, or encoded at the end of the key buffer.

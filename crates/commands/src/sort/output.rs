@@ -10,7 +10,7 @@ use super::print::{Printer, Style};
 use super::ranges::RangeWork;
 use super::render::RunWork;
 use super::run::{Piece, Short, SortedRun};
-use super::spill::Complaint;
+use super::spill_directory::Complaint;
 
 /// Lines that are prefetched together before they are printed.
 const AHEAD: usize = 32;

@@ -12,7 +12,8 @@ use std::ops::Range;
 use pelton_stream::team::Helpers;
 use pelton_sys::read::append_parts;
 
-use super::engine::{Engine, Item};
+use super::engine::Engine;
+use super::item::Item;
 use super::memory_budget::make_room;
 use super::radix::{Digit, deal_from_aside};
 

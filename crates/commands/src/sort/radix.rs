@@ -9,7 +9,7 @@
 //! that it deals as finely as possible. Ranges are copied aside only up to a cache-friendly size: longer ones
 //! are dealt in place, which costs more per entry but no memory.
 
-use super::engine::Item;
+use super::item::Item;
 use super::memory_budget::make_room;
 
 /// Ranges up to this length are sorted by comparing windows.
@@ -161,7 +161,7 @@ impl Digit {
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine::Plain;
+    use super::super::item::Plain;
     use super::*;
 
     #[test]

@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pelton_stream::Stored;
 use pelton_stream::team::Helpers;
 
-use super::engine::Tie;
 use super::lines::Lines;
+use super::order::{Rules, Tie};
 use super::ordered_jobs::Work;
 use super::print::{Printer, Style, parse_stored};
 use super::render::RunWork;
 use super::run::SortedRun;
-use super::spill::{Complaint, Rules, said};
+use super::spill_directory::{Complaint, said};
 use super::table::Table;
 use super::text::LineLength;
 
@@ -354,7 +354,7 @@ impl RangeWork {
                 table.add_counted(line, count);
             }
         }
-        Ok(super::collect::sort_table(table, order, *terminator, false, &Helpers::default()))
+        Ok(table.sort(order, false, &Helpers::default()))
     }
 }
 

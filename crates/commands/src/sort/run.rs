@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::engine::{Counted, Keyed, Plain};
+use super::item::{Counted, Keyed, Plain};
 use super::text::WINDOW_BYTES;
 
 /// Returns the items at these indices, as far as they exist.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pelton_stream::{Holding, Stored};
 
 use super::merge::Source;
-use super::spill::{Complaint, SpillDirectory, said};
+use super::spill_directory::{Complaint, SpillDirectory, said};
 
 /// How much of each text in the file is in memory at once, in bytes: one part in this many of the allowed
 /// memory, for all texts.

@@ -1,4 +1,4 @@
-//! Counts identical lines: a hash table of lines and an arena that holds each of them once.
+//! Counts identical lines, and sorts the distinct ones: a hash table, and an arena that holds each of them once.
 //!
 //! Open addressing, linear probing, at most half full. A slot has enough of the line to avoid most reads of
 //! the arena, where most words of most texts would be a cache miss each: the whole line up to sixteen bytes,
@@ -8,8 +8,15 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
-use super::engine::{Counted, Plain};
+use pelton_stream::team::Helpers;
+
+use super::engine::Engine;
+use super::item::{Counted, Plain};
+use super::lines::Lines;
 use super::memory_budget::{filled, make_room};
+use super::order::LineOrder;
+use super::parts::sort_lists;
+use super::run::{Index, SortedRun};
 use super::text::{WINDOW_BYTES, each_line, window};
 
 /// Initial size: small, since a call over a few lines makes several tables and fills none.
@@ -113,6 +120,26 @@ impl Table {
         }
     }
 
+    /// Sorts the distinct lines with their counts.
+    pub(super) fn sort(self, order: &LineOrder, unique: bool, helpers: &Helpers) -> SortedRun {
+        if order.is_by_line() {
+            return self.sort_by_line(order, helpers);
+        }
+        let mut lines = Lines::new(order, self.terminator, helpers);
+        self.each_in_order_of_arrival(|line, count| lines.push_counted(line, count, order));
+        lines.sort_counted(order, unique)
+    }
+
+    fn sort_by_line(self, order: &LineOrder, helpers: &Helpers) -> SortedRun {
+        let (arena, mut items) = self.into_parts();
+        items.iter_mut().for_each(|item| item.plain.window ^= order.flip());
+        let engine =
+            Engine { keys: &arena, lines: &arena, descending: order.descending(), tie: order.tie(), order };
+        let pieces =
+            sort_lists(&engine, vec![items], false, helpers).into_iter().map(Index::Counted).collect();
+        SortedRun { arena, pieces, flip: order.flip() }
+    }
+
     /// First loads the slots of all lines, which the processor does in parallel, then looks up each line.
     fn add_batch(&mut self, text: &[u8], batch: &[Probe]) {
         let mask = self.slots.len() - 1;
@@ -182,7 +209,7 @@ impl Table {
     }
 
     /// Returns the distinct lines in no order, with their windows, and their arena.
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<Counted>) {
+    fn into_parts(self) -> (Vec<u8>, Vec<Counted>) {
         let counted = |slot: &Slot| {
             let Slot { offset, len, count, .. } = *slot;
             let window = window(&self.arena, offset as usize, len as usize);

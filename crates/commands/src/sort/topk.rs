@@ -6,7 +6,8 @@
 
 use pelton_stream::{Flow, Framing, Holding, Kernel, Notice, Outcome, Resources};
 
-use super::engine::{Engine, Keyed};
+use super::engine::Engine;
+use super::item::Keyed;
 use super::kernel::SortKernel;
 use super::lines::keyed_item;
 use super::options::{Mode, SortOptions};

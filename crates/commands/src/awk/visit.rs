@@ -1,0 +1,39 @@
+//! Visits the statements and expressions of a program.
+
+use super::names::{bodies, patterns};
+use super::tree::{Expr, Program, Statement};
+
+/// Calls `call` for a statement and all below it.
+pub(super) fn each_statement<'a>(statement: &'a Statement, call: &mut impl FnMut(&'a Statement)) {
+    call(statement);
+    for inner in statement.parts().1 {
+        each_statement(inner, call);
+    }
+}
+
+/// Calls `call` for an expression and all below it.
+pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
+    call(expr);
+    for part in expr.parts() {
+        each_expr(part, call);
+    }
+}
+
+/// Calls `call` for every statement of a program.
+pub(super) fn every_statement<'a>(program: &'a Program, call: &mut impl FnMut(&'a Statement)) {
+    for (_, statement) in bodies(program) {
+        each_statement(statement, call);
+    }
+}
+
+/// Calls `call` for every expression of a program.
+pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Expr)) {
+    for pattern in patterns(program) {
+        each_expr(pattern, call);
+    }
+    every_statement(program, &mut |statement| {
+        for expr in statement.parts().0 {
+            each_expr(expr, call);
+        }
+    });
+}
