@@ -9,8 +9,8 @@ use crate::compact::Compact;
 use crate::error::Fault;
 use crate::feed::read_text;
 use crate::machine::{Machine, Rules};
+use crate::names::Names;
 use crate::select::{Paths, States};
-use crate::skim::Names;
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 

@@ -2,7 +2,7 @@
 
 use super::condition::Condition;
 use super::parse::PathStep;
-use crate::skim::Names;
+use crate::names::Names;
 
 /// A set of nodes: the states of the current value.
 pub type States = u128;
