@@ -10,7 +10,7 @@ use pelton_record::inside::Inside;
 use pelton_sys::follow::{Event, Follow, LinePlace};
 use pelton_sys::procfs::{self, Io, ProcFile};
 use pelton_sys::wait::{self, Ended, Usage};
-use pelton_sys::{clock, spawn};
+use pelton_sys::{clock, pidfd};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -108,7 +108,7 @@ impl FamilyProcess {
         let watch = self.watched.get_or_insert_with(|| Watch {
             probe: WaitProbe::attach(pid, edges, start_ns).alone(),
             timeline: course.then(|| (Timeline::begin(start_ns), ProcFile::open(pid, "io"))),
-            pidfd: spawn::pidfd(pid),
+            pidfd: pidfd::open(pid),
         });
         watch.probe.rewire(edges);
         let window = watch.probe.sample(now_ns);
