@@ -9,7 +9,7 @@ use pelton_record::BufferedStream;
 use pelton_sys::flow::{self, For, Readiness};
 use pelton_sys::signals::Requests;
 use pelton_sys::wait::{self, Ended};
-use pelton_sys::{clock, spawn, stdio};
+use pelton_sys::{clock, pidfd, spawn, stdio};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -89,7 +89,7 @@ pub fn pump(ends: Vec<Ends>, setting: Setting<'_>) -> Result<Finish, Error> {
     let channel = |ends: Ends| Channel::new(ends.name, ends.input, ends.output).map_err(Error::Resources);
     let channels = ends.into_iter().map(channel).collect::<Result<_, _>>()?;
     let started_ns = clock::now_ns();
-    let child = setting.child.map(|child| Running { pidfd: spawn::pidfd(child.pid), child });
+    let child = setting.child.map(|child| Running { pidfd: pidfd::open(child.pid), child });
     let next_tick_ns = setting.watch.every_ns().map(|every| started_ns + every);
     let (store, requests, watch) = (setting.store, setting.requests, setting.watch);
     let mut pump = Pump {

@@ -1,9 +1,9 @@
 //! -exec: a command for each file, or for as many files as fit.
 
-use crate::message;
-use crate::query::{CommandLine, NameStyle};
+use crate::message::{self, NameStyle};
+use crate::query::CommandLine;
+use crate::sink::Sink;
 use crate::subject::Evaluation;
-use crate::walk::Sink;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;

@@ -2,10 +2,10 @@
 
 use crate::command::Commands;
 use crate::message;
-use crate::query::{Action, Expr, Match, Query, Stamp, Test};
+use crate::query::{Action, Expr, Match, Query, Test};
+use crate::sink::Sink;
 use crate::subject::{Evaluation, Subject};
-use crate::walk::Sink;
-use pelton_sys::directories::{self, Kind, Status, Time};
+use pelton_sys::directories::{self, Kind, Status};
 use std::ffi::CStr;
 
 /// -quit: evaluation ends.
@@ -167,8 +167,8 @@ impl<'q> Evaluator<'q> {
 fn status_test(test: &Test, status: &Status) -> bool {
     match test {
         Test::Size { unit, number } => number.holds(status.size.div_ceil(*unit)),
-        Test::Age(age) => age.holds(stamp(status, age.which)),
-        Test::Newer { which, than } => stamp(status, *which) > *than,
+        Test::Age(age) => age.holds(age.which.of(status)),
+        Test::Newer { which, than } => which.of(status) > *than,
         Test::Permissions { bits, all } => match all {
             Match::Exactly => status.mode & 0o7777 == *bits,
             Match::All => status.mode & bits == *bits,
@@ -180,13 +180,5 @@ fn status_test(test: &Test, status: &Status) -> bool {
         Test::Same { device, inode } => status.device == *device && status.inode == *inode,
         // The other tests need no status.
         _ => false,
-    }
-}
-
-pub(crate) fn stamp(status: &Status, which: Stamp) -> Time {
-    match which {
-        Stamp::Accessed => status.accessed,
-        Stamp::Changed => status.changed,
-        Stamp::Modified => status.modified,
     }
 }

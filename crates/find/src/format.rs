@@ -1,7 +1,7 @@
 //! Formats of -printf.
 
-use crate::message;
-use crate::query::{NameStyle, Stamp};
+use crate::message::{self, NameStyle};
+use crate::stamp::Stamp;
 use crate::subject::{Evaluation, Subject};
 use pelton_sys::directories::{self, Kind, Status};
 use pelton_sys::users;
@@ -264,7 +264,7 @@ fn shown(what: Field, subject: &Subject<'_>, status: Option<&Status>) -> Vec<u8>
             users::group_name(id).unwrap_or_else(|| id.to_string().into_bytes())
         }
         Field::Seconds(which) => {
-            let time = status.map(|status| crate::evaluate::stamp(status, which)).unwrap_or_default();
+            let time = status.map(|status| which.of(status)).unwrap_or_default();
             format!("{}.{:09}0", time.seconds, time.nanoseconds).into_bytes()
         }
     }

@@ -14,11 +14,14 @@ mod message;
 mod parse;
 mod pattern;
 mod query;
+mod sink;
+mod stamp;
 mod subject;
 mod walk;
 
 pub use parse::{Surroundings, Unmodelled, parse};
 pub use query::{CommandLine, Follow, Query};
+pub use sink::Sink;
 pub use walk::{
-    ALONE, Event, IncrementalWalk, NextEntry, Order, Report, Settings, Sink, Tally, Walk, default_slots, walk,
+    ALONE, Event, IncrementalWalk, NextEntry, Order, Report, Settings, Tally, Walk, default_slots, walk,
 };

@@ -1,9 +1,17 @@
 //! Error messages, in GNU find's wording and quotes.
 
-use crate::query::NameStyle;
 use pelton_sys::errors::words;
 use pelton_sys::libc_patterns::{Shown, characters};
 use std::io;
+
+/// How names are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NameStyle {
+    /// Whether characters are encoded in UTF-8; otherwise in ASCII.
+    pub utf8: bool,
+    /// Whether output goes to a terminal, which must not receive control characters.
+    pub terminal: bool,
+}
 
 /// Appends `find: ‘PATH’: REASON`.
 pub(crate) fn failed(path: &[u8], error: &io::Error, manner: NameStyle, into: &mut Vec<u8>) {

@@ -1,7 +1,9 @@
 //! Queries: an expression, and the options for all of it.
 
 use crate::format::Format;
+use crate::message::NameStyle;
 use crate::pattern::Pattern;
+use crate::stamp::Stamp;
 use pelton_sys::directories::{Kind, Time};
 use pelton_sys::libc_patterns::Regex;
 use std::ffi::CString;
@@ -90,15 +92,6 @@ pub enum Follow {
     Starts,
     /// -L
     Always,
-}
-
-/// How names are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NameStyle {
-    /// Whether characters are encoded in UTF-8; otherwise in ASCII.
-    pub utf8: bool,
-    /// Whether output goes to a terminal, which must not receive control characters.
-    pub terminal: bool,
 }
 
 /// An expression.
@@ -251,14 +244,6 @@ impl Number {
             Compare::More => figure > self.value,
         }
     }
-}
-
-/// A time stamp of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stamp {
-    Accessed,
-    Changed,
-    Modified,
 }
 
 /// A test of -mtime or similar, as a moment and a comparison.

@@ -1,8 +1,7 @@
 //! The entry that is evaluated. Unknown facts about it are requested from the system on demand.
 
-use crate::message;
-use crate::query::NameStyle;
-use crate::walk::Sink;
+use crate::message::{self, NameStyle};
+use crate::sink::Sink;
 use pelton_sys::directories::{self, Kind, Status};
 use pelton_sys::errors;
 use std::ffi::CStr;

@@ -90,6 +90,9 @@ pub enum Fault {
     TooManyHeld(usize),
 }
 
+/// An error, and its offset in the text.
+pub(crate) type Flaw = (usize, Fault);
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use memchr::{memchr_iter, memrchr};
 use pelton_sys::json_tokens::{Carry, Found, index};
 
-use crate::error::{Failure, Fault, SyntaxError};
-use crate::machine::{Cursor, Flaw, Machine, Rules, View};
+use crate::error::{Failure, Fault, Flaw, SyntaxError};
+use crate::machine::{Cursor, Machine, Rules, View};
 use crate::skim::Outcome;
 use crate::visit::Visitor;
 use pelton_sys::padded::PADDING;

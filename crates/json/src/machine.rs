@@ -1,9 +1,11 @@
 //! The grammar of RFC 8259 as a state machine over tokens: no recursion, and it can pause at any token.
 
-use crate::error::{Fault, found};
+use crate::error::{Fault, Flaw, found};
+use crate::escapes::check_odd;
 use crate::levels::Levels;
 use crate::scalar::{self, Scalar};
 use crate::skim::{self, Limits, Outcome, Reached};
+use crate::state::State;
 use crate::visit::{Interest, Kind, Nobody, StringPosition, Visitor};
 use pelton_sys::padded::Raw;
 
@@ -30,39 +32,6 @@ pub(crate) struct Cursor {
     pub(crate) odd: usize,
     /// Within a string reported in pieces: the length of text already reported.
     pub(crate) told: usize,
-}
-
-/// An error, and its offset in the text.
-pub(crate) type Flaw = (usize, Fault);
-
-/// What may come next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    Document,
-    /// A value after its `document`, `key` or `element` call.
-    Value,
-    FirstKey,
-    Key,
-    Colon,
-    AfterMember,
-    FirstElement,
-    Element,
-    AfterElement,
-}
-
-impl State {
-    /// Describes what is expected.
-    fn wanted(self) -> &'static str {
-        match self {
-            State::Document | State::Value | State::Element => "a value",
-            State::FirstElement => "a value or `]`",
-            State::FirstKey => "a name in quotes or `}`",
-            State::Key => "a name in quotes",
-            State::Colon => "`:`",
-            State::AfterMember => "`,` or `}`",
-            State::AfterElement => "`,` or `]`",
-        }
-    }
 }
 
 /// Why [`Machine::walk`] returned.
@@ -576,18 +545,6 @@ fn check_string(view: &View<'_>, cursor: &mut Cursor, end: usize) -> Result<(), 
         cursor.odd += 1;
     }
     Ok(())
-}
-
-/// Checks a control character or an escaped character.
-pub(crate) fn check_odd(text: &[u8], at: usize) -> Result<(), Flaw> {
-    match text[at] {
-        byte @ 0..b' ' => Err((at, Fault::ControlCharacter(byte))),
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
-        b'u' if text.get(at + 1..at + 5).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) => {
-            Ok(())
-        }
-        _ => Err((at - 1, Fault::Escape)),
-    }
 }
 
 /// Returns how much of an unfinished string can be validated and reported without splitting an escape.

@@ -1,6 +1,6 @@
 //! Numbers and words (`true`, `false`, `null`): JSON values without quotes or brackets.
 
-use crate::error::{Fault, word_at};
+use crate::error::{Fault, Flaw, word_at};
 
 /// The end of a number or a word.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ fn goes_on(byte: u8) -> bool {
 
 /// Reads the number or word at `at`. `whole`: nothing follows `text`.
 #[inline(always)]
-pub(crate) fn read(text: &[u8], at: usize, whole: bool) -> Result<Scalar, (usize, Fault)> {
+pub(crate) fn read(text: &[u8], at: usize, whole: bool) -> Result<Scalar, Flaw> {
     let end = match text[at] {
         b'-' | b'0'..=b'9' => number(text, at, whole)?,
         _ => word(text, at, whole)?,
@@ -49,7 +49,7 @@ pub(crate) fn read_whole(text: &[u8]) -> bool {
 }
 
 #[cold]
-fn trailing(text: &[u8], at: usize, end: usize, whole: bool) -> Result<Scalar, (usize, Fault)> {
+fn trailing(text: &[u8], at: usize, end: usize, whole: bool) -> Result<Scalar, Flaw> {
     match text[at] {
         b'-' | b'0'..=b'9' if text[end - 1] == b'0' && text[end].is_ascii_digit() => {
             Err((at, Fault::Number("it begins with a needless 0")))
@@ -61,13 +61,13 @@ fn trailing(text: &[u8], at: usize, end: usize, whole: bool) -> Result<Scalar, (
 
 /// Returns the error for a word that is none of the three; `None` if its end is not there yet.
 #[cold]
-fn no_word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
+fn no_word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, Flaw> {
     word_at(text, at, whole).map_or(Ok(None), |word| Err((at, Fault::Word(word))))
 }
 
 /// Reads a number (RFC 8259, section 6); `None` if the text ends within it.
 #[inline(always)]
-fn number(text: &[u8], start: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
+fn number(text: &[u8], start: usize, whole: bool) -> Result<Option<usize>, Flaw> {
     let digits = |mut at: usize| {
         while text.get(at).is_some_and(u8::is_ascii_digit) {
             at += 1;
@@ -102,7 +102,7 @@ fn number(text: &[u8], start: usize, whole: bool) -> Result<Option<usize>, (usiz
 }
 
 #[inline(always)]
-fn word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, (usize, Fault)> {
+fn word(text: &[u8], at: usize, whole: bool) -> Result<Option<usize>, Flaw> {
     let rest = &text[at..];
     // Each has a comparison of constant length: a variable length would need a call.
     let (wanted, stands): (&[u8], bool) = match rest[0] {

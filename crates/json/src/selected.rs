@@ -9,8 +9,8 @@ use crate::compact::Compact;
 use crate::error::Fault;
 use crate::feed::read_text;
 use crate::machine::{Machine, Rules};
-use crate::select::{Paths, States};
-use crate::skim::Names;
+use crate::names::Names;
+use crate::select::{Paths, States, judged};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::{PADDING, Raw, Text};
 
@@ -108,7 +108,7 @@ impl<F: Format> Selected<F> {
             return;
         }
         held.text.extend(&[0; PADDING]);
-        self.next = held.plain | self.paths.judged(held.parent, held.text.bytes());
+        self.next = held.plain | judged(&self.paths, held.parent, held.text.bytes());
         if self.next == 0 && self.open == 0 {
             return;
         }

@@ -10,8 +10,10 @@
 
 use pelton_sys::json_tokens::{Block, See, blocks};
 
-use crate::machine::{State, check_odd};
+use crate::escapes::check_odd;
+use crate::names::{Names, Selection};
 use crate::scalar::{self, Scalar};
+use crate::state::State;
 
 /// A position between two tokens.
 #[derive(Clone, Copy, Debug)]
@@ -173,9 +175,9 @@ impl See for Chooser<'_> {
             self.before_last = self.last;
             self.last = Some((at + bit as usize, passed.first >> bit & 1));
             match self.names.judge(self.text, at + bit as usize) {
-                Wanted::No => left &= left - 1,
-                Wanted::Yes => (self.outcome, left) = (Outcome::Wanted, 0),
-                Wanted::Unknown => (self.outcome, left) = (Outcome::Unsure, 0),
+                Selection::No => left &= left - 1,
+                Selection::Yes => (self.outcome, left) = (Outcome::Wanted, 0),
+                Selection::Unknown => (self.outcome, left) = (Outcome::Unsure, 0),
             }
         }
         if let Some(last) = block.strings.checked_ilog2() {
@@ -213,71 +215,6 @@ fn escapes_name(block: &Block, names: u64, in_name: bool) -> bool {
         escaped &= escaped - 1;
     }
     false
-}
-
-/// Selected names.
-#[derive(Clone, Debug, Default)]
-pub struct Names(Vec<Name>);
-
-/// A name followed by its closing quote.
-#[derive(Clone, Debug)]
-struct Name {
-    quoted: Vec<u8>,
-    /// Its first eight bytes (fewer if it is shorter), and a mask of them.
-    start: u64,
-    mask: u64,
-}
-
-/// Whether a name is selected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    No,
-    Yes,
-    /// Its end is not in the text yet.
-    Unknown,
-}
-
-impl Names {
-    /// Collects the names; `None` if one must be written with an escape, or if there are too many to be
-    /// faster.
-    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n [u8]>) -> Option<Self> {
-        const MOST: usize = 8;
-        let names: Option<Vec<Name>> = names.map(Name::new).collect();
-        names.filter(|names| (1..=MOST).contains(&names.len())).map(Names)
-    }
-
-    /// Whether the string whose opening quote is at `at` is a selected name.
-    #[inline(always)]
-    fn judge(&self, text: &[u8], at: usize) -> Wanted {
-        let Some(start) = text[at + 1..].first_chunk::<8>() else { return Wanted::Unknown };
-        let start = u64::from_le_bytes(*start);
-        for name in &self.0 {
-            if (start ^ name.start) & name.mask == 0 {
-                let rest = &text[at + 1..];
-                if rest.len() < name.quoted.len() {
-                    return Wanted::Unknown;
-                }
-                if rest.starts_with(&name.quoted) {
-                    return Wanted::Yes;
-                }
-            }
-        }
-        Wanted::No
-    }
-}
-
-impl Name {
-    fn new(name: &[u8]) -> Option<Self> {
-        if name.iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
-            return None;
-        }
-        let quoted = [name, b"\""].concat();
-        let (mut start, mut mask) = ([0; 8], [0; 8]);
-        for (at, byte) in quoted.iter().take(8).enumerate() {
-            (start[at], mask[at]) = (*byte, u8::MAX);
-        }
-        Some(Name { quoted, start: u64::from_le_bytes(start), mask: u64::from_le_bytes(mask) })
-    }
 }
 
 /// The result for a block.

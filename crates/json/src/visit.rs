@@ -1,7 +1,7 @@
 //! The callbacks that report a document's contents.
 
 use crate::error::Fault;
-use crate::skim::Names;
+use crate::names::Names;
 use pelton_sys::padded::Raw;
 
 /// A kind of container.

@@ -3,8 +3,9 @@
 //! Each rule interprets a stage's arguments only as far as it is certain of them, and says what to check if
 //! the advice could change the output.
 
-use crate::verdict::{label, partner};
-use pelton_record::{Bottleneck, BottleneckKind, Elsewhere, How, Pipeline, Run, Stage};
+use crate::bottleneck::{Awaited, partner, waits_most_for};
+use crate::stage_label::label;
+use pelton_record::{Bottleneck, BottleneckKind, How, Pipeline, Run, Stage};
 
 type Rule = fn(&Scene<'_>) -> Option<String>;
 
@@ -54,30 +55,6 @@ impl Scene<'_> {
 
 /// From this share of the time up, no other stage matters.
 const MOST_OF_THE_TIME: f64 = 0.7;
-
-/// What a stage waits for outside the pipeline.
-pub(crate) enum Awaited {
-    Time,
-    Lock,
-    /// The tracer, at each system call.
-    Tracer,
-    InputOrOutput,
-    Unknown,
-}
-
-/// Returns the largest such wait, if known.
-pub(crate) fn waits_most_for(stage: &Stage) -> Awaited {
-    let Some(waits) = &stage.waits else { return Awaited::Unknown };
-    let Elsewhere { io_ns, lock_ns, asleep_ns, held_ns } = waits.elsewhere;
-    let most = io_ns.max(lock_ns).max(asleep_ns).max(held_ns);
-    match () {
-        () if held_ns * 2 > waits.other_ns => Awaited::Tracer,
-        () if most * 2 < waits.other_ns => Awaited::Unknown,
-        () if most == asleep_ns => Awaited::Time,
-        () if most == lock_ns => Awaited::Lock,
-        () => Awaited::InputOrOutput,
-    }
-}
 
 fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
     let turns = scene.stage.threads.as_ref()?.turns.as_ref()?;

@@ -4,6 +4,7 @@
 //! observe knows nothing of shell syntax; its input is processes and pipes. It never changes what it watches.
 
 mod advice;
+mod bottleneck;
 mod bounded_timeline;
 mod compare;
 pub mod doctor;
@@ -14,6 +15,7 @@ mod polled_descriptors;
 pub mod probes;
 mod repeats;
 mod scaling_exponent;
+mod stage_label;
 mod verdict;
 mod watch;
 mod wiring;

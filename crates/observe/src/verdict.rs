@@ -1,21 +1,14 @@
 //! From measurements to a verdict: which stage sets the pace, why, and what its neighbours waited for (P2).
 //!
-//! The bottleneck is the stage with the most time of its own: running, runnable without a CPU, or waiting for
-//! something outside the pipeline. All others are starved (blocked on read) or back-pressured (blocked on
-//! write). This is a pure function of the record, so any record can be judged again.
+//! This is a pure function of the record, so any record can be judged again.
 
-use crate::advice::{self, Awaited, waits_most_for};
+use crate::advice;
+use crate::bottleneck::{self, Awaited, partner, waits_most_for};
+use crate::stage_label::label;
 use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Stage, Verdict};
 
 /// Below this wall time, starting processes is most of the work, and no bottleneck can be named.
 const TOO_SHORT_NS: u64 = 20_000_000;
-/// Stages within this share of the busiest one are compared again, by CPU time.
-const CLOSE: f64 = 0.10;
-/// Two stages as busy as this, and within [`CLOSE`] of each other, set the pace together.
-const BUSY: f64 = 0.70;
-/// A stage with less than this share of the time is not a bottleneck.
-const LEAST_SHARE: f64 = 0.25;
-
 /// Judges a run. Uses only `machine`, `pipelines`, `total` and `wall_ns`.
 pub fn judge(run: &Run) -> Verdict {
     let cores = run.machine.cores;
@@ -34,7 +27,7 @@ pub fn judge(run: &Run) -> Verdict {
         );
         return Verdict { headline, ..verdict };
     }
-    let Some(bottleneck) = find(index, pipeline) else {
+    let Some(bottleneck) = bottleneck::find(index, pipeline) else {
         let headline = match (
             pipeline.stages.len(),
             pipeline.stages.iter().all(|stage| stage.waits.is_some()),
@@ -58,78 +51,6 @@ pub fn judge(run: &Run) -> Verdict {
 
 /// A pipe with fewer samples is not mentioned.
 const SOME_SAMPLES: u32 = 30;
-
-/// Returns the share of the pipeline's wall time in which this stage, and not a neighbour, set the pace.
-fn own_share(stage: &Stage, pipeline: &Pipeline) -> f64 {
-    let own_ns = match &stage.waits {
-        Some(waits) => waits.own_ns(),
-        None => stage.cost.cpu_ns().min(stage.cost.wall_ns),
-    };
-    own_ns as f64 / pipeline.wall_ns as f64
-}
-
-/// Returns the share of the pipeline's wall time in which this stage was running or runnable.
-fn cpu_demand(stage: &Stage, pipeline: &Pipeline) -> f64 {
-    let ns = match &stage.waits {
-        Some(waits) => waits.running_ns + waits.cpu_wait_ns,
-        None => stage.cost.cpu_ns(),
-    };
-    ns as f64 / pipeline.wall_ns as f64
-}
-
-fn find(index: usize, pipeline: &Pipeline) -> Option<Bottleneck> {
-    let shares: Vec<f64> = pipeline.stages.iter().map(|stage| own_share(stage, pipeline)).collect();
-    let most = shares.iter().copied().fold(0.0, f64::max);
-    if most < LEAST_SHARE {
-        return None;
-    }
-    // A stage whose waits the probes cannot read (it polls) appears to wait for no neighbour. A stage that
-    // computes for as long is the better answer.
-    let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
-    let candidates = (0..shares.len()).filter(|&i| shares[i] >= most - CLOSE);
-    let busiest = candidates.max_by(|&a, &b| demand(a).total_cmp(&demand(b)))?;
-    let stage = match kind(&pipeline.stages[busiest]) {
-        BottleneckKind::WaitsForCpu => would_take_longest(pipeline, &shares).unwrap_or(busiest),
-        _ => busiest,
-    };
-    Some(Bottleneck {
-        pipeline: index,
-        stage,
-        kind: kind(&pipeline.stages[stage]),
-        share: shares[stage].min(1.0),
-    })
-}
-
-/// Returns the stage that would take longest without waits for a CPU: where many programs compete for each
-/// CPU, a stage that computes little but often waits longest.
-fn would_take_longest(pipeline: &Pipeline, shares: &[f64]) -> Option<usize> {
-    let quiet_ns = |i: usize| {
-        let stage = &pipeline.stages[i];
-        stage.waits.as_ref().map_or(stage.cost.cpu_ns(), |waits| waits.running_ns + waits.other_ns)
-    };
-    let candidates = (0..shares.len()).filter(|&i| shares[i] >= LEAST_SHARE);
-    candidates.max_by_key(|&i| quiet_ns(i))
-}
-
-fn kind(stage: &Stage) -> BottleneckKind {
-    let Some(waits) = &stage.waits else { return BottleneckKind::Cpu };
-    if waits.other_ns > waits.running_ns + waits.cpu_wait_ns {
-        BottleneckKind::WaitsElsewhere
-    } else if waits.cpu_wait_ns > waits.running_ns {
-        BottleneckKind::WaitsForCpu
-    } else {
-        BottleneckKind::Cpu
-    }
-}
-
-/// Returns a row's name for a sentence: `stage 2 (grep)`, or `stages 2 to 3 (sort | uniq)`.
-pub(crate) fn label(pipeline: &Pipeline, stage: usize) -> String {
-    let (numbers, name) = (pipeline.numbers(stage), &pipeline.stages[stage].name);
-    match (numbers.start(), numbers.end()) {
-        (first, last) if first == last => format!("stage {first} ({name})"),
-        (first, last) => format!("stages {first} to {last} ({name})"),
-    }
-}
 
 fn percent(part_ns: u64, whole_ns: u64) -> u64 {
     if whole_ns == 0 { 0 } else { (part_ns as f64 / whole_ns as f64 * 100.0).round() as u64 }
@@ -189,14 +110,6 @@ fn native_place(pipeline: &Pipeline, row: usize) -> String {
             format!(", in the native pass of stages {} to {}", first.start(), last.end())
         }
     }
-}
-
-/// Returns another stage that computes about as much: speeding up either alone gains little.
-pub(crate) fn partner(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<usize> {
-    let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);
-    let own = demand(bottleneck.stage);
-    (0..pipeline.stages.len())
-        .find(|&i| i != bottleneck.stage && demand(i) >= BUSY && own - demand(i) <= CLOSE)
 }
 
 fn neighbours(pipeline: &Pipeline, bottleneck: usize) -> Vec<String> {

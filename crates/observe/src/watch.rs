@@ -71,7 +71,7 @@ impl Watched {
     /// Attaches to a child that waits at its gate, then opens the gate.
     pub fn start(pid: u32, gate: Gate, edges: Edges) -> Self {
         let accounting = Accounting::attach(pid);
-        let pidfd = pelton_sys::spawn::pidfd(pid);
+        let pidfd = pelton_sys::pidfd::open(pid);
         let gauges = Gauges::attach(PROBES, pid);
         let waits = WaitProbe::attach(pid, edges, clock::now_ns());
         let start_ns = clock::now_ns();

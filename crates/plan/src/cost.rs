@@ -5,9 +5,8 @@
 //! a guess about usual data. A command that is not listed has no figure, and an estimate says so.
 
 use crate::graph::StageNote;
+use pelton_commands::cost::Rate;
 use pelton_commands::{Accepted, Class, Input, lookup};
-
-pub use pelton_commands::cost::Rate;
 
 /// Adapts a rate to a command whose arguments were accepted.
 pub(crate) trait RateOf {

@@ -1,7 +1,7 @@
 //! The input and output of planning.
 
-use crate::cost::Rate;
 use crate::node::Node;
+use pelton_commands::cost::Rate;
 use pelton_commands::stateless::Stateless;
 use pelton_commands::{Accept, Accepted, Facts, Input, Locale};
 use serde::Serialize;
@@ -142,15 +142,6 @@ pub enum Segment {
         /// Left to right. Never empty in a finished plan.
         nodes: Vec<Node>,
     },
-}
-
-/// How the real command of a stage continues after a fallback.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resume {
-    /// The stage of the program.
-    pub stage: usize,
-    /// Its arguments, without the command's name.
-    pub args: Vec<Vec<u8>>,
 }
 
 /// One decision, for `explain`.

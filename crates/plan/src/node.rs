@@ -1,8 +1,7 @@
 //! One kernel of a native pass: what rules move, merge and replace, and what the runner drives.
 
-use crate::cost::Rate;
-use crate::graph::Resume;
-use crate::rules::{Piped, Site};
+use crate::join_of_pipes::Piped;
+use pelton_commands::cost::Rate;
 use pelton_commands::{
     Accept, Accepted, ByteMap, ByteMapKernel, ChildProgram, Class, Copies, Ending, Input, SortOptions,
     UniqOptions,
@@ -36,6 +35,15 @@ pub struct Node {
     pub ns_per_byte: Option<f64>,
 }
 
+/// How the real command of a stage continues after a fallback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// The stage of the program.
+    pub stage: usize,
+    /// Its arguments, without the command's name.
+    pub args: Vec<Vec<u8>>,
+}
+
 /// The work of a node.
 #[derive(Clone)]
 pub enum Work {
@@ -50,7 +58,7 @@ pub enum Work {
     Map {
         /// The composed map.
         map: Box<ByteMap>,
-        /// See [`Node::real_maps`].
+        /// The real commands that map the same bytes. Empty if there are none.
         real: Vec<Resume>,
     },
     /// The result of a rule.
@@ -135,27 +143,6 @@ impl Node {
                 _ => None,
             },
             Work::Made { .. } => None,
-        }
-    }
-
-    /// Returns the real commands that map the same bytes, if it only maps bytes. They can take over anywhere.
-    /// Empty if there are none.
-    pub fn real_maps(&self, site: &Site) -> Vec<Resume> {
-        match &self.work {
-            Work::Map { real, .. } => real.clone(),
-            Work::Own { .. } if !self.resume.is_empty() => self.resume.clone(),
-            Work::Own { stage, accepted } if accepted.command.inputs() == [Input::Stdin] => {
-                vec![Resume { stage: *stage, args: site.stages[*stage].args.clone() }]
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Returns its arguments, if it is the command of this name.
-    pub fn args_of<'a>(&self, name: &str, site: &'a Site) -> Option<&'a [Vec<u8>]> {
-        match self.work {
-            Work::Own { stage, .. } if site.stages[stage].name == name => Some(&site.stages[stage].args),
-            _ => None,
         }
     }
 

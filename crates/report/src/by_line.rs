@@ -10,8 +10,8 @@
 use pelton_record::{Line, Lines};
 
 use crate::{
-    formats::Style,
     paint::{Pieces, Role},
+    style::Style,
     text, units,
 };
 

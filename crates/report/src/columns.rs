@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use pelton_record::{Cost, End, Run, Waits};
 
 use crate::{
-    formats::Style,
     lines::{self, Line},
     paint::{Pieces, Role},
-    pipes, probe_figures, spread, text, units,
+    pipes, probe_figures, spread,
+    style::Style,
+    text, units,
 };
 
 /// A row: a stage, several stages run as one, a native pass, or the whole run.

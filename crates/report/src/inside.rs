@@ -10,8 +10,8 @@ use pelton_record::inside::{Command, Inside};
 use pelton_record::{Pipeline, Run};
 
 use crate::{
-    formats::Style,
     paint::{Pieces, Role},
+    style::Style,
     text, units,
 };
 

@@ -24,10 +24,12 @@ mod prose;
 #[cfg(test)]
 mod samples;
 mod spread;
+mod style;
 mod syscalls;
 mod text;
 mod threads;
 pub mod units;
 
 pub use comparison::{comparison, growths};
-pub use formats::{Format, Style, UnknownFormat, json::compact, json::pretty, json::schema, render};
+pub use formats::{Format, UnknownFormat, json::compact, json::pretty, json::schema, render};
+pub use style::Style;

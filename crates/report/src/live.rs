@@ -14,8 +14,8 @@ use pelton_record::live::{LivePipe, LivePipeline, LiveStage, Snapshot};
 
 use crate::{
     columns::{KEYS, apportion},
-    formats::Style,
     paint::{Pieces, Role},
+    style::Style,
     text, units,
 };
 

@@ -2,7 +2,7 @@
 
 use pelton_record::{PipeFill, PipeUse};
 
-use crate::formats::Style;
+use crate::style::Style;
 
 /// From empty to full.
 const FINE: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

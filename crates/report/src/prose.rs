@@ -3,9 +3,10 @@
 use pelton_record::{How, LeftBehind, Repeats, Run, Unmaintained};
 
 use crate::{
-    formats::Style,
     paint::{Pieces, Role},
-    spread, text, units,
+    spread,
+    style::Style,
+    text, units,
 };
 
 /// Sentences longer than this are hard to follow from line to line, however wide the terminal is.

@@ -9,8 +9,8 @@
 use pelton_record::syscalls::{Syscall, Syscalls};
 
 use crate::{
-    formats::Style,
     paint::{Pieces, Role},
+    style::Style,
     text, units,
 };
 

@@ -8,8 +8,8 @@
 use pelton_record::threads::{Thread, Threads};
 
 use crate::{
-    formats::Style,
     paint::{Pieces, Role},
+    style::Style,
     text, units,
 };
 

@@ -6,10 +6,10 @@
 
 use crate::stage::{StagePlan, Surroundings};
 use pelton_plan::Planned;
-use pelton_sys::clock;
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::shared::Counters;
-use pelton_sys::spawn::{self, Action, Redirection};
+use pelton_sys::spawn::{Action, Redirection};
+use pelton_sys::{clock, pidfd};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -82,7 +82,7 @@ impl Watch {
             dealt_before: DEALT.get().map_or(0, |counters| counters.get(0)),
             first: pids.first().and_then(|pid| ProcFile::open(*pid, "io")),
             done_bytes: 0,
-            processes: pids.iter().map(|pid| (*pid, spawn::pidfd(*pid))).collect(),
+            processes: pids.iter().map(|pid| (*pid, pidfd::open(*pid))).collect(),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Assignments before a command, and words that look like them.
 
+use crate::cursor::{ends_word, starts_name};
 use crate::error::{Read, Stop};
-use crate::grammar::Reader;
-use crate::word::{Builder, starts_name};
+use crate::reader::Reader;
+use crate::word::Builder;
 use crate::{Assignment, Dialect, Reason, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
@@ -128,7 +129,7 @@ impl<'t> Reader<'t> {
             }
         }
         self.c.pos += 1;
-        if self.c.peek().is_some_and(|b| !crate::word::ends_word(b)) || self.dialect == Dialect::Posix {
+        if self.c.peek().is_some_and(|b| !ends_word(b)) || self.dialect == Dialect::Posix {
             return Stop::unsure(Unmodelled::RareForm);
         }
         Ok(opaque_value(Word { parts: Vec::new(), span: self.c.since(start) }))

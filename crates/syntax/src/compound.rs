@@ -2,7 +2,7 @@
 //! no tree of them.
 
 use crate::error::{Read, Stop};
-use crate::grammar::Reader;
+use crate::reader::Reader;
 use crate::word::WordContext;
 use crate::{Command, Compound, CompoundKind, Dialect, Unmodelled, Word};
 use pelton_record::Span;

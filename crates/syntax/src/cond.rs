@@ -1,7 +1,7 @@
 //! Reads `[[ … ]]`, to find its end and to check that the shell accepts it.
 
 use crate::error::{Read, Stop};
-use crate::grammar::Reader;
+use crate::reader::Reader;
 use crate::word::WordContext;
 use crate::{Unmodelled, Word};
 

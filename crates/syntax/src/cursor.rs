@@ -84,3 +84,13 @@ impl<'t> Cursor<'t> {
         }
     }
 }
+
+/// Whether this byte ends a word when unquoted.
+pub(crate) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
+}
+
+/// Whether the byte may begin a name.
+pub(crate) fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}

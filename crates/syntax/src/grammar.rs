@@ -4,18 +4,15 @@
 //! part of the tree; [`Stop::Wrong`], where every shell of the dialect rejects the text; [`Stop::Unsure`]
 //! otherwise. The text between the parts is consumed in this module only, so no text is overlooked.
 
-use crate::cursor::Cursor;
+use crate::cursor::ends_word;
 use crate::error::{Read, Stop};
-use crate::heredoc::Pending;
-use crate::word::{WordContext, ends_word};
+use crate::reader::Reader;
+use crate::word::WordContext;
 use crate::{
     AndOr, Command, CompoundKind, Connector, Dialect, Item, Nested, Pipeline, Redirect, Script, Simple,
     Stage, Unmodelled, Word,
 };
 use pelton_record::Span;
-
-/// Maximum nesting depth of compounds and substitutions.
-const DEPTH_MAX: usize = 150;
 
 /// Maximum number of `!` and `time` before a pipeline.
 const PREFIXES_MAX: usize = 8;
@@ -23,43 +20,7 @@ const PREFIXES_MAX: usize = 8;
 /// Keywords that end a part of a compound command, where a command may begin.
 const CLOSERS: [&str; 8] = ["}", "then", "do", "done", "fi", "elif", "else", "esac"];
 
-/// The reader: a cursor and its state.
-pub(crate) struct Reader<'t> {
-    pub(crate) c: Cursor<'t>,
-    pub(crate) dialect: Dialect,
-    /// Here-documents whose bodies begin after the next newline.
-    pub(crate) pending: Vec<Pending>,
-    /// The bodies read so far, by number.
-    pub(crate) bodies: Vec<Word>,
-    /// Number of open `$(…)` and `<(…)`.
-    pub(crate) substitutions: usize,
-    /// Spans of the text between single quotes.
-    pub(crate) single_quoted_spans: Vec<Span>,
-    /// Nested pipelines read so far.
-    nested: Vec<Nested>,
-    /// The variables of the open `for` loops.
-    pub(crate) loop_variables: Vec<String>,
-    depth: usize,
-    /// Whether a complete line of commands has been read: the shell would have run it by now.
-    pub(crate) line_done: bool,
-}
-
-impl<'t> Reader<'t> {
-    pub(crate) fn new(text: &'t str, dialect: Dialect) -> Self {
-        Reader {
-            c: Cursor::new(text),
-            dialect,
-            pending: Vec::new(),
-            bodies: Vec::new(),
-            substitutions: 0,
-            single_quoted_spans: Vec::new(),
-            nested: Vec::new(),
-            loop_variables: Vec::new(),
-            depth: 0,
-            line_done: false,
-        }
-    }
-
+impl Reader<'_> {
     /// Reads the whole text.
     pub(crate) fn script(&mut self) -> Read<Script> {
         let mut items = Vec::new();
@@ -432,111 +393,6 @@ impl<'t> Reader<'t> {
                 return Ok(());
             }
             self.newline()?;
-        }
-    }
-
-    /// Returns the word that begins here, if nothing in it is quoted or expanded: it may be a keyword.
-    pub(crate) fn keyword(&self) -> Option<String> {
-        let mut ahead = self.c.clone();
-        let mut word = String::new();
-        while let Some(byte) = ahead.peek() {
-            if matches!(byte, b'<' | b'>') && ahead.peek_second() == Some(b'(') {
-                return None;
-            }
-            if ends_word(byte) {
-                break;
-            }
-            if !byte.is_ascii_lowercase() && !b"{}![]-".contains(&byte) || word.len() > 8 {
-                return None;
-            }
-            word.push(char::from(byte));
-            ahead.pos += 1;
-        }
-        (!word.is_empty()).then_some(word)
-    }
-
-    /// Steps over `word` if it is the keyword here.
-    pub(crate) fn take_keyword(&mut self, word: &str) -> bool {
-        if self.keyword().as_deref() != Some(word) {
-            return false;
-        }
-        for byte in word.bytes() {
-            self.c.eat(byte);
-        }
-        true
-    }
-
-    /// Rejects the token here.
-    pub(crate) fn unexpected<T>(&mut self) -> Read<T> {
-        if self.c.peek().is_none() {
-            let end = self.c.text.len();
-            return Stop::wrong("a command is missing at the end", Span::new(end, end), "");
-        }
-        let help = match self.c.peek() {
-            Some(b')') => "no `(` is open here; quote it if it is meant literally",
-            Some(b'(') => "quote it if it is meant literally: '('",
-            Some(b'|' | b'&' | b';') => "a command is missing before it",
-            _ => {
-                "a keyword counts only where a command may begin, and needs its partner; quote it to mean the word itself"
-            }
-        };
-        Stop::wrong(format!("unexpected {}", self.token_name()), self.token_span(), help)
-    }
-
-    /// Describes the token here, for messages.
-    pub(crate) fn token_name(&mut self) -> String {
-        match self.c.peek() {
-            None => "end".to_owned(),
-            Some(b'\n') => "end of the line".to_owned(),
-            Some(_) => format!("`{}`", self.token_span().of(self.c.text)),
-        }
-    }
-
-    /// Returns the span of the operator here, or of the bytes up to the next one that ends an unquoted word: quotes are
-    /// ignored, as a message needs no more.
-    pub(crate) fn token_span(&mut self) -> Span {
-        self.c.peek();
-        let start = self.c.pos;
-        let rest = &self.c.text[start..];
-        let operator = [
-            ";;&", "&>>", "<<<", "<<-", ";;", ";&", "&&", "||", "|&", "&>", "<<", ">>", "<&", ">&", "<>",
-            ">|",
-        ];
-        let length = operator.iter().find(|op| rest.starts_with(**op)).map(|op| op.len());
-        let length = length.unwrap_or_else(|| match rest.bytes().next() {
-            Some(b) if ends_word(b) => 1,
-            _ => rest.bytes().position(ends_word).unwrap_or(rest.len()),
-        });
-        Span::new(start, start + length)
-    }
-
-    /// Enters a nesting level.
-    pub(crate) fn enter(&mut self) -> Read<()> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Stop::unsure(Unmodelled::Size);
-        }
-        Ok(())
-    }
-
-    /// Leaves a nesting level.
-    pub(crate) fn leave(&mut self) {
-        self.depth -= 1;
-    }
-
-    /// Stops if the shell is not bash: the text is left to it.
-    pub(crate) fn bash_only(&self) -> Read<()> {
-        match self.dialect {
-            Dialect::Bash => Ok(()),
-            Dialect::Posix => Stop::unsure(Unmodelled::Dialect),
-        }
-    }
-
-    /// Makes a rejection uncertain unless the shell is bash.
-    pub(crate) fn only_bash_refuses<T>(&self, read: Read<T>) -> Read<T> {
-        match read {
-            Err(Stop::Wrong { .. }) if self.dialect == Dialect::Posix => Stop::unsure(Unmodelled::Dialect),
-            other => other,
         }
     }
 

@@ -12,7 +12,7 @@
 //! commands of the same text changed.
 
 use crate::Dialect;
-use crate::grammar::Reader;
+use crate::reader::Reader;
 use pelton_record::Span;
 
 /// A construct that depends on the original shell.

@@ -1,20 +1,9 @@
 //! Here-documents: their bodies follow the line that names them.
 
 use crate::error::{Read, Stop};
-use crate::grammar::Reader;
+use crate::reader::{Pending, Reader};
 use crate::{Item, Reason, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
-
-/// A here-document whose body has not been read yet.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    /// The line that ends it.
-    delimiter: String,
-    /// Whether the delimiter was quoted: the body is then literal.
-    literal: bool,
-    /// Whether the operator is `<<-`: leading tabs are stripped.
-    strips_tabs: bool,
-}
 
 impl<'t> Reader<'t> {
     /// Reads the delimiter after `<<` or `<<-`. Returns a placeholder word for the body.

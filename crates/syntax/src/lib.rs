@@ -35,6 +35,7 @@ mod grammar;
 mod hazards;
 mod heredoc;
 mod parse;
+mod reader;
 mod redirect;
 pub mod tree;
 mod walk;

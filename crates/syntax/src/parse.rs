@@ -1,7 +1,7 @@
 //! The entry point.
 
 use crate::error::Stop;
-use crate::grammar::Reader;
+use crate::reader::Reader;
 use crate::{
     AndOr, Command, Compound, CompoundKind, Dialect, Item, Pipeline, Script, Stage, SyntaxError, Unmodelled,
 };

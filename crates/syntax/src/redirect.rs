@@ -1,8 +1,9 @@
 //! Redirections.
 
+use crate::cursor::{ends_word, starts_name};
 use crate::error::{Read, Stop};
-use crate::grammar::Reader;
-use crate::word::{WordContext, ends_word, starts_name};
+use crate::reader::Reader;
+use crate::word::WordContext;
 use crate::{Dialect, Reason, Redirect, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 

@@ -4,8 +4,9 @@
 //! shell's by one byte is a wrong result. The reader makes one pass over the source. An unsupported construct
 //! becomes an opaque part; a construct whose *end* is in doubt stops the reading ([`Stop::Unsure`]).
 
+use crate::cursor::{ends_word, starts_name};
 use crate::error::{Read, Stop};
-use crate::grammar::Reader;
+use crate::reader::Reader;
 use crate::{Dialect, Reason, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
@@ -147,15 +148,6 @@ fn push_merged(parts: &mut Vec<WordPart>, part: WordPart) {
         (Some(WordPart::Bare(old)), WordPart::Bare(new)) => old.push_str(new),
         _ => parts.push(part),
     }
-}
-
-/// Whether this byte ends a word when unquoted.
-pub(crate) fn ends_word(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
-}
-
-pub(crate) fn starts_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_'
 }
 
 impl<'t> Reader<'t> {

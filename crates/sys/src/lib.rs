@@ -29,6 +29,7 @@ pub mod memory;
 pub mod other_process;
 pub mod padded;
 pub mod pages;
+pub mod pidfd;
 pub mod pipe;
 pub mod private;
 pub mod processes;

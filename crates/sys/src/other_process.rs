@@ -38,7 +38,7 @@ pub fn string(pid: u32, address: u64) -> Option<Vec<u8>> {
 
 /// Duplicates descriptor `fd` of `pid`. Close it at once: while open, it counts as a reader or a writer.
 fn duplicate(pid: u32, fd: u32) -> Option<OwnedFd> {
-    let pidfd = crate::spawn::pidfd(pid)?;
+    let pidfd = crate::pidfd::open(pid)?;
     rustix::process::pidfd_getfd(pidfd, fd as i32, rustix::process::PidfdGetfdFlags::empty()).ok()
 }
 
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_pipe_is_full_when_its_pages_are_used_up() {
         let pipe = pipe().expect("pipe");
-        let own = crate::spawn::pidfd(std::process::id()).expect("pidfd");
+        let own = crate::pidfd::open(std::process::id()).expect("pidfd");
         let state = || pipe_state(own.as_fd(), pipe.write.as_raw_fd() as u32).expect("own pipe");
         assert_eq!((state().inode, state().fill.bytes, state().is_full), (pipe.inode, 0, false));
         crate::pipe::never_wait(pipe.write.as_fd()).expect("set");

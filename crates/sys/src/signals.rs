@@ -118,7 +118,7 @@ impl Forwarded {
     /// Starts forwarding to this child. `None` if the kernel has no pidfds: the signals then end this
     /// process, as usual.
     pub fn to(pid: u32) -> Option<Self> {
-        let child = crate::spawn::pidfd(pid)?;
+        let child = crate::pidfd::open(pid)?;
         HEIR.store(child.as_raw_fd(), Ordering::Relaxed);
         for signal in Self::SIGNALS.into_iter().filter(|signal| !startup::was_ignored(*signal)) {
             set(signal, forward as extern "C" fn(libc::c_int) as libc::sighandler_t);

@@ -301,12 +301,6 @@ pub fn replace(exec: &Exec) -> io::Error {
     error
 }
 
-/// Returns a descriptor that stays valid while the child lives; `None` if the kernel has no pidfd.
-pub fn pidfd(pid: u32) -> Option<OwnedFd> {
-    let pid = rustix::process::Pid::from_raw(pid as i32)?;
-    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
-}
-
 fn fork(child: impl FnOnce() -> i32) -> io::Result<u32> {
     // SAFETY: the child runs only `child`, which is async-signal-safe (no allocation, no locks, libc calls
     // only) as is required if the process has other threads, and then leaves by _exit without unwinding.

@@ -11,7 +11,7 @@
 //! the child's end. The tracer detaches from a process that is about to exit, so that only its parent is
 //! notified, as usual; if the tracer ends, all processes are detached.
 
-use crate::spawn;
+use crate::{pidfd, spawn};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -85,7 +85,7 @@ impl Trace {
             spawn::exit_now(0);
         };
         drop(ready.write);
-        let trace = Trace { tracer, handle: spawn::pidfd(tracer) };
+        let trace = Trace { tracer, handle: pidfd::open(tracer) };
         match rustix::io::read(&ready.read, &mut [0; 1])? {
             0 => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
             _ => Ok(trace),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
+use super::escape::escaped;
 use super::{Entry, figure_words, group, items, machine, plots, score, score_words, text, verdict};
 
 const STYLE: &str = include_str!("style.css");
@@ -152,9 +153,4 @@ fn sentence(text: &str) -> String {
         out.push_str(&if index % 2 == 1 { format!("<code>{part}</code>") } else { part });
     }
     out
-}
-
-/// Escapes text for HTML and SVG.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

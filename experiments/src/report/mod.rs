@@ -1,6 +1,7 @@
 //! The report: the published figures, those measured here, and whether the shape held. Made from the records
 //! alone.
 
+mod escape;
 mod html;
 mod markdown;
 pub mod plots;

@@ -3,7 +3,8 @@
 mod numbers;
 mod predicate;
 
-use crate::query::{Action, CommandLine, Expr, Follow, NameStyle, Query, Test};
+use crate::message::NameStyle;
+use crate::query::{Action, CommandLine, Expr, Follow, Query, Test};
 use pelton_sys::directories::{self, Time};
 use pelton_sys::libc_patterns::Syntax;
 use std::ffi::CString;

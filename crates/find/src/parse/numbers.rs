@@ -1,7 +1,8 @@
 //! Parses numbers in arguments: sizes, times, permissions.
 
 use super::{Read, unmodelled};
-use crate::query::{Age, Compare, Match, Number, Stamp, Test};
+use crate::query::{Age, Compare, Match, Number, Test};
+use crate::stamp::Stamp;
 use pelton_sys::directories::Time;
 
 /// Parses `n`, `-n` or `+n`.

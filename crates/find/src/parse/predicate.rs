@@ -3,7 +3,8 @@
 use super::{Parser, Read, numbers, unmodelled};
 use crate::format::Format;
 use crate::pattern::Pattern;
-use crate::query::{Action, Expr, Follow, Number, Stamp, Test};
+use crate::query::{Action, Expr, Follow, Number, Test};
+use crate::stamp::Stamp;
 use pelton_sys::directories::{self, Kind, Status};
 use pelton_sys::libc_patterns::{Regex, Syntax};
 use pelton_sys::users;
@@ -161,7 +162,7 @@ impl Parser<'_> {
 
     fn newer(&mut self, which: Stamp, than: Stamp) -> Read<Test> {
         let status = self.reference(b"-newer")?;
-        Ok(Test::Newer { which, than: crate::evaluate::stamp(&status, than) })
+        Ok(Test::Newer { which, than: than.of(&status) })
     }
 
     fn owner(&mut self, name: &[u8], known: fn(&CStr) -> Option<u32>) -> Read<Number> {

@@ -1,6 +1,6 @@
 //! Limits the number of tasks. Taking a slot never blocks: a worker without a slot does the work itself.
 
-use super::{Order, Settings, Walk};
+use super::settings::{Order, Settings, Walk};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 

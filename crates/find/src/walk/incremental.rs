@@ -1,9 +1,11 @@
 //! A single-threaded search in steps, for callers that do other work in between.
 
+use super::run::Run;
+use super::settings::{Order, Settings, Walk};
 use super::worker::Worker;
-use super::{Order, Run, Settings, Sink, Walk};
 use crate::message;
 use crate::query::Query;
+use crate::sink::Sink;
 use pelton_sys::libc_patterns;
 use std::collections::VecDeque;
 use std::io;

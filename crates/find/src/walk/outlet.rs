@@ -1,7 +1,8 @@
 //! A worker's output buffer.
 
+use super::run::Run;
 use super::sequence::SequenceSlot;
-use super::{Event, Run, Tally};
+use super::tally::{Event, Tally};
 use pelton_sys::clock;
 
 /// Bytes that trigger a write.

@@ -1,7 +1,7 @@
 //! A queue of tasks, and workers waiting for them.
 
-use super::ListedDirectory;
 use super::bound::Slot;
+use super::listed_directory::ListedDirectory;
 use super::sequence::SequenceSlot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

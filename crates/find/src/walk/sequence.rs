@@ -8,7 +8,7 @@
 //! comes first. The head is written as it comes; when it is closed, the next part becomes the head, and so
 //! on. So the order is that of a single thread.
 
-use super::Sink;
+use crate::sink::Sink;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,67 @@
-//! Several paths as one automaton: a trie with one bit per node, so that a set of nodes is a number.
+//! Compiles several paths into one automaton: a trie with one bit per node, so that a set of nodes is a number.
 
-use super::condition::Condition;
-use super::parse::PathStep;
-use crate::skim::Names;
+use crate::names::Names;
+
+/// A step of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PathStep {
+    /// To the member with this name, without quotes and escapes.
+    Key(Vec<u8>),
+    /// To every member and element.
+    Any,
+    /// To the elements from the first number up to, but not including, the second.
+    Slice(u64, u64),
+    /// To the value itself and everything in it.
+    Deep,
+    /// To every member and element for which the condition holds.
+    If(Condition),
+}
+
+/// A comparison operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+/// A path, and the comparison with its operand: a string after a quote, or a number or word as written.
+pub(super) type Test = (Vec<PathStep>, Option<(Comparison, Vec<u8>)>);
+
+/// Tests that must all hold. A test holds if one of the values that its path selects passes it. Numbers
+/// compare as double-precision numbers, strings by characters. Values of different kinds are unequal and
+/// unordered.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// The comparison of each test.
+    pub(super) tests: Vec<Option<(Comparison, Vec<u8>)>>,
+    texts: Vec<Test>,
+    pub(super) paths: Paths,
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
+}
+
+impl Condition {
+    /// Compiles the paths of the tests.
+    pub(super) fn new(tests: Vec<Test>) -> Result<Self, String> {
+        let paths: Vec<Vec<PathStep>> = tests.iter().map(|(path, _)| path.clone()).collect();
+        let paths = Paths::new(&paths)?;
+        Ok(Condition { tests: tests.iter().map(|(_, test)| test.clone()).collect(), texts: tests, paths })
+    }
+}
 
 /// A set of nodes: the states of the current value.
 pub type States = u128;
@@ -197,13 +256,10 @@ impl Paths {
         bits(states).any(|at| !self.nodes[at].conditions.is_empty())
     }
 
-    /// Returns the states that a member or element gets from the conditions of its parent's `states`.
-    pub fn judged(&self, states: States, padded: &[u8]) -> States {
-        let conditions = bits(states).flat_map(|at| &self.nodes[at].conditions);
-        conditions.fold(
-            0,
-            |reached, (condition, next)| if condition.holds(padded) { reached | next } else { reached },
-        )
+    /// Returns the conditions on the members or elements of a value with these states, each with the states
+    /// that it adds.
+    pub(super) fn conditions(&self, states: States) -> impl Iterator<Item = (&Condition, States)> {
+        bits(states).flat_map(|at| &self.nodes[at].conditions).map(|(condition, states)| (condition, *states))
     }
 }
 

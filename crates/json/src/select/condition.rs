@@ -1,69 +1,32 @@
-//! Conditions on values: `[?price < 10]`.
+//! Evaluates conditions on values: `[?price < 10]`.
 
 use std::cmp::Ordering;
 
 use pelton_sys::json_tokens::Found;
 
-use super::compile::Paths;
-use super::parse::PathStep;
+use super::compile::{Comparison, Condition, Paths, States};
 use crate::collect::Collector;
 use crate::decode::decode;
 use crate::machine::{Machine, Rules};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
 use pelton_sys::padded::Raw;
 
-/// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// `==`
-    Equal,
-    /// `!=`
-    Unequal,
-    /// `<`
-    Less,
-    /// `<=`
-    AtMost,
-    /// `>`
-    Greater,
-    /// `>=`
-    AtLeast,
+/// Returns the states that a member or element gets from the conditions of its parent's `states`. `padded` is
+/// its text, with padding.
+pub(crate) fn judged(paths: &Paths, states: States, padded: &[u8]) -> States {
+    let conditions = paths.conditions(states);
+    conditions
+        .fold(0, |reached, (condition, next)| if holds(condition, padded) { reached | next } else { reached })
 }
 
-/// A path, and the comparison with its operand: a string after a quote, or a number or word as written.
-pub(super) type Test = (Vec<PathStep>, Option<(Comparison, Vec<u8>)>);
-
-/// Tests that must all hold. A test holds if one of the values that its path selects passes it. Numbers
-/// compare as double-precision numbers, strings by characters. Values of different kinds are unequal and
-/// unordered.
-#[derive(Clone, Debug)]
-pub struct Condition {
-    tests: Vec<Option<(Comparison, Vec<u8>)>>,
-    texts: Vec<Test>,
-    paths: Paths,
-}
-
-impl PartialEq for Condition {
-    fn eq(&self, other: &Self) -> bool {
-        self.texts == other.texts
-    }
-}
-
-impl Condition {
-    pub(super) fn new(tests: Vec<Test>) -> Result<Self, String> {
-        let paths: Vec<Vec<PathStep>> = tests.iter().map(|(path, _)| path.clone()).collect();
-        let paths = Paths::new(&paths)?;
-        Ok(Condition { tests: tests.iter().map(|(_, test)| test.clone()).collect(), texts: tests, paths })
-    }
-
-    /// Whether the condition holds for the value `padded`, a text with padding.
-    pub(crate) fn holds(&self, padded: &[u8]) -> bool {
-        let mut found = vec![false; self.tests.len()];
-        let mut finder =
-            Finder { collector: Collector::new(self.paths.clone()), tests: &self.tests, found: &mut found };
-        let mut machine = Machine::new(Rules { max_depth: usize::MAX, ..Rules::default() });
-        let sound = crate::feed::read_text(padded, &mut machine, &mut Found::default(), &mut finder).is_ok();
-        sound && found.iter().all(|found| *found)
-    }
+/// Whether the condition holds for the value `padded`.
+fn holds(condition: &Condition, padded: &[u8]) -> bool {
+    let Condition { tests, paths, .. } = condition;
+    let mut found = vec![false; tests.len()];
+    let mut finder = Finder { collector: Collector::new(paths.clone()), tests, found: &mut found };
+    let mut machine = Machine::new(Rules { max_depth: usize::MAX, ..Rules::default() });
+    let sound = crate::feed::read_text(padded, &mut machine, &mut Found::default(), &mut finder).is_ok();
+    sound && found.iter().all(|found| *found)
 }
 
 /// Evaluates the tests on the values that their paths select.

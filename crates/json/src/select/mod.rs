@@ -4,6 +4,6 @@ mod compile;
 mod condition;
 mod parse;
 
-pub use compile::{Paths, States};
-pub use condition::{Comparison, Condition};
-pub use parse::{PathError, PathStep, parse, parse_list};
+pub use compile::{Comparison, Condition, PathStep, Paths, States};
+pub(crate) use condition::judged;
+pub use parse::{PathError, parse, parse_list};

@@ -11,23 +11,8 @@
 
 use std::fmt;
 
-use super::condition::{Comparison, Condition};
+use super::compile::{Comparison, Condition, PathStep};
 use crate::decode::decode;
-
-/// A step of a path.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PathStep {
-    /// To the member with this name, without quotes and escapes.
-    Key(Vec<u8>),
-    /// To every member and element.
-    Any,
-    /// To the elements from the first number up to, but not including, the second.
-    Slice(u64, u64),
-    /// To the value itself and everything in it.
-    Deep,
-    /// To every member and element for which the condition holds.
-    If(Condition),
-}
 
 /// A syntax error in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

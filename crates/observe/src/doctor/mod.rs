@@ -12,6 +12,7 @@ mod holders;
 mod liveness;
 mod look;
 mod pace;
+mod raw_process;
 mod resolve;
 mod words;
 mod world;

@@ -1,7 +1,7 @@
 //! Derives what a thread waits for, and which processes could end the wait, from its blocking system call.
 
 use super::holders::{Channel, Holders};
-use super::look::RawProcess;
+use super::raw_process::RawProcess;
 use super::world::{Cause, Wait};
 use crate::polled_descriptors::polled;
 use pelton_record::diagnosis::Holder;

@@ -1,6 +1,6 @@
 //! All processes by program: the cost of a loop that starts thousands of them.
 
-use super::family::Relations;
+use super::relations::Relations;
 use pelton_record::Cost;
 use pelton_record::inside::Command;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub fn commands(family: &Relations<'_>) -> Vec<Command> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::tests::member;
+    use super::super::process::tests::member;
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a shell started from the lines of its script: pipelines, and single commands. Comparing that with the
 //! script's text is left to the caller.
 
-use super::family::Relations;
+use super::relations::Relations;
 use super::shape;
 use crate::wiring::{IN, OUT};
 use pelton_record::Cost;
@@ -176,7 +176,7 @@ impl<'a> Found<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::{FamilyProcess, tests::member};
+    use super::super::process::{FamilyProcess, tests::member};
     use super::*;
 
     fn at(line: u32, mut member: FamilyProcess) -> FamilyProcess {

@@ -2,12 +2,14 @@
 //! lives.
 //!
 //! `sys::follow` reports forks, execs and exits, with exact costs however short a process lives. `family`
-//! collects the data of each process, `shape` finds the pipelines among them, `commands` sums by program, and
-//! `launches` by the line of a shell script that started them.
+//! collects the data of each `process`. From their `relations`, `shape` finds the pipelines among them,
+//! `commands` sums by program, and `launches` by the line of a shell script that started them.
 
 mod commands;
 mod family;
 mod launches;
+mod process;
+mod relations;
 mod shape;
 
 pub use family::Family;

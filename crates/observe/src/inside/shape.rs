@@ -2,7 +2,8 @@
 //!
 //! Pipelines of the same form at the same place are merged into one with several runs, as from a loop.
 
-use super::family::{FamilyProcess, Relations};
+use super::process::FamilyProcess;
+use super::relations::Relations;
 use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::Sums;
 use crate::wiring::{self, OUT, Wired};
@@ -228,7 +229,7 @@ fn sum(one: Option<Waits>, other: Option<Waits>) -> Option<Waits> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::tests::member;
+    use super::super::process::tests::member;
     use super::*;
 
     /// How often, the enclosing stage, and the stages with their cost.

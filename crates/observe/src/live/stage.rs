@@ -5,7 +5,7 @@ use crate::probes::waits::{Edges, WaitProbe};
 use pelton_record::Waits;
 use pelton_record::live::{LivePipe, LiveStage};
 use pelton_sys::procfs::{self, Io, ProcFile};
-use pelton_sys::{processes, spawn};
+use pelton_sys::{pidfd, processes};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -78,7 +78,7 @@ impl Watched {
             name,
             edges,
             waits: WaitProbe::join(pid, edges, now_ns),
-            pidfd: spawn::pidfd(pid),
+            pidfd: pidfd::open(pid),
             pipe: edges.downstream.map(|inode| PipeProbe::new(inode, now_ns)),
             io: Bytes::default(),
             lately: VecDeque::new(),

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule =
 
 fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let map = first.byte_map()?.then(&second.byte_map()?);
-    let real = match (first.real_maps(site), second.real_maps(site)) {
+    let real = match (site.real_maps(first), site.real_maps(second)) {
         (one, other) if !one.is_empty() && !other.is_empty() => [one, other].concat(),
         _ => Vec::new(),
     };

@@ -20,10 +20,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    if !counts_only_lines(wc.args_of("wc", site)?) {
+    if !counts_only_lines(site.args_of(wc, "wc")?) {
         return None;
     }
-    let work = match (&before.work, before.args_of("sort", site)) {
+    let work = match (&before.work, site.args_of(before, "sort")) {
         (Work::Made { groups: Some(groups), .. }, _) => {
             let (sort, uniq) = (**groups).clone();
             counting(move || DistinctCount::of_uniq(&sort, &uniq))

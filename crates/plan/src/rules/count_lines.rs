@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let args = wc.args_of("wc", site)?;
+    let args = site.args_of(wc, "wc")?;
     if !counts_only_lines(args) {
         return None;
     }
@@ -36,7 +36,7 @@ fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     {
         return Some(kernel.map(|_| line_ends_only(before, Arc::clone(accepted), wc, site)));
     }
-    let completes = match (before.byte_map(), before.args_of("sort", site)) {
+    let completes = match (before.byte_map(), site.args_of(before, "sort")) {
         (Some(map), _) => {
             let touched = map.creates().contains(b'\n') || map.removes().contains(b'\n');
             if touched { Declined::because("it changes how many lines there are") } else { Ok(false) }

@@ -2,7 +2,7 @@
 //!
 //! **Proof.** cat without options prints its input, so x sees the same bytes, in the same order, with and
 //! without cat. Only their origin could make a difference: the name of a file, its size, the boundary between
-//! two files. The kernel of x is told none of these ([`Piped`](super::Piped)): it sees all inputs as one
+//! two files. The kernel of x is told none of these ([`Piped`](crate::join_of_pipes::Piped)): it sees all inputs as one
 //! pipe, as with cat.
 //!
 //! **Conditions.** A later stage reads cat's output; a final cat stays, so that the status is its own.

@@ -13,8 +13,7 @@
 //! to know the neighbours of each byte in a line, which no command declares.
 
 use super::{Rewrite, Rule, Site};
-use crate::graph::Resume;
-use crate::node::{MakeKernel, Node, Work};
+use crate::node::{MakeKernel, Node, Resume, Work};
 use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input};
 use pelton_stream::{Framing, IoControl, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::sync::Arc;
@@ -78,7 +77,7 @@ fn ns_per_byte(map: &Node, filter: &Node, site: &Site) -> Option<f64> {
 
 /// Returns the real commands in their original order.
 fn resume(map: &Node, filter: &Node, site: &Site) -> Accept<Vec<Resume>> {
-    let maps = map.real_maps(site);
+    let maps = site.real_maps(map);
     match (maps.is_empty(), filter.resume.is_empty()) {
         (_, true) => Ok(Vec::new()),
         (true, false) => Declined::because("nothing real could go on with the map if the filter hands over"),

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule =
 
 fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let lines =
-        |node: &Node| Some(Head::parse(node.args_of("head", site)?).ok().and_then(|head| head.first_lines()));
+        |node: &Node| Some(Head::parse(site.args_of(node, "head")?).ok().and_then(|head| head.first_lines()));
     let (one, other) = (lines(first)?, lines(second)?);
     Some(match (one, other) {
         (Some((_, end)), Some((_, other_end))) if end != other_end => {

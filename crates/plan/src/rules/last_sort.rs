@@ -24,8 +24,8 @@ pub(super) const RULE: Rule = Rule {
 fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let context = &site.surroundings.context;
     let (sort, uniq) = (
-        |node: &Node| node.args_of("sort", site).map(<[_]>::to_vec),
-        |node: &Node| node.args_of("uniq", site).map(<[_]>::to_vec),
+        |node: &Node| site.args_of(node, "sort").map(<[_]>::to_vec),
+        |node: &Node| site.args_of(node, "uniq").map(<[_]>::to_vec),
     );
     match (sort(first), uniq(first), sort(second), uniq(second)) {
         (Some(one), _, Some(other), _) => {

@@ -3,14 +3,10 @@
 //! Every rule looks at two adjacent nodes in a segment and merges them, or says why not. A rule must be right
 //! for any data: same bytes, same status of every stage, no output on standard error.
 
-mod join_of_pipes;
-
 use crate::graph::{Decision, Outcome, StageNote, Surroundings};
-use crate::node::Node;
-use pelton_commands::Accept;
+use crate::node::{Node, Resume, Work};
+use pelton_commands::{Accept, Input};
 use pelton_stream::Framing;
-
-pub(crate) use join_of_pipes::Piped;
 
 /// A rewrite of two adjacent nodes.
 pub struct Rule {
@@ -52,6 +48,27 @@ impl Site {
     /// Returns the description of a node.
     pub fn label<'a>(&'a self, node: &'a Node) -> &'a str {
         node.label(|stage| &self.stages[stage].shown)
+    }
+
+    /// Returns the arguments of a node, if it is the command of this name.
+    pub fn args_of<'a>(&'a self, node: &Node, name: &str) -> Option<&'a [Vec<u8>]> {
+        match node.work {
+            Work::Own { stage, .. } if self.stages[stage].name == name => Some(&self.stages[stage].args),
+            _ => None,
+        }
+    }
+
+    /// Returns the real commands that map the same bytes as a node, if it only maps bytes. They can take over
+    /// anywhere. Empty if there are none.
+    pub fn real_maps(&self, node: &Node) -> Vec<Resume> {
+        match &node.work {
+            Work::Map { real, .. } => real.clone(),
+            Work::Own { .. } if !node.resume.is_empty() => node.resume.clone(),
+            Work::Own { stage, accepted } if accepted.command.inputs() == [Input::Stdin] => {
+                vec![Resume { stage: *stage, args: self.stages[*stage].args.clone() }]
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

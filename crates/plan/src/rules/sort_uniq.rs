@@ -22,8 +22,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(sort: &Node, uniq: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let sort_args = sort.args_of("sort", site)?;
-    let uniq_args = uniq.args_of("uniq", site)?;
+    let sort_args = site.args_of(sort, "sort")?;
+    let uniq_args = site.args_of(uniq, "uniq")?;
     Some(join(sort_args, uniq_args, site).map(|work| {
         let node = sort.with(uniq, work, Some(cost::GROUP_NS_PER_BYTE));
         Rewrite::one(node, "identical lines are counted as they arrive, and only the distinct ones sorted")

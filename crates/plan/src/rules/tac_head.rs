@@ -15,8 +15,8 @@ pub(super) const RULE: Rule =
     Rule { name: "tac-head", summary: "tac f | head: f is read from its end", rewrite };
 
 fn rewrite(tac: &Node, head: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let tac_args = tac.args_of("tac", site)?;
-    let head_args = head.args_of("head", site)?;
+    let tac_args = site.args_of(tac, "tac")?;
+    let head_args = site.args_of(head, "head")?;
     if tac.from_end.is_some() || tac.stages.start > 0 && tac.reads_pipe() {
         return None;
     }

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule =
     Rule { name: "tail-tail", summary: "tail -n 20 | tail -n 5: the smaller number decides", rewrite };
 
 fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let (args, other_args) = (first.args_of("tail", site)?, second.args_of("tail", site)?);
+    let (args, other_args) = (site.args_of(first, "tail")?, site.args_of(second, "tail")?);
     let (one, other) = (ending(first), ending(second));
     Some(match (one, other) {
         _ if may_print_header(args) || may_print_header(other_args) => Declined::because("a header"),

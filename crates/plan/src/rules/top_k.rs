@@ -17,8 +17,8 @@ pub(super) const RULE: Rule =
     Rule { name: "top-k", summary: "sort | head: only the lines that leave are kept", rewrite };
 
 fn rewrite(sort: &Node, head: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let sort_args = sort.args_of("sort", site)?;
-    let head_args = head.args_of("head", site)?;
+    let sort_args = site.args_of(sort, "sort")?;
+    let head_args = site.args_of(head, "head")?;
     Some(join(sort_args, head_args, site).map(|(work, lines)| {
         let best = if lines == 1 { "best line is".to_owned() } else { format!("best {lines} lines are") };
         let gain = format!("only the {best} kept, and little else is compared");

@@ -12,8 +12,8 @@ use pelton_record::Diagnosis;
 use pelton_record::diagnosis::{Finding, Health};
 
 use crate::{
-    formats::Style,
     paint::{Pieces, Role},
+    style::Style,
     text, threads, units,
 };
 

@@ -8,6 +8,7 @@ use std::{error, fmt, str::FromStr};
 use pelton_record::Run;
 
 use crate::inside;
+use crate::style::Style;
 
 /// Declares the module of each format, and all that is asked of formats.
 macro_rules! registry {
@@ -100,19 +101,6 @@ impl fmt::Display for UnknownFormat {
 }
 
 impl error::Error for UnknownFormat {}
-
-/// What the output can show, and how much the user asked for. Formats for programs ignore it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// The terminal's columns; `None` for lines of any length.
-    pub width: Option<usize>,
-    /// Whether to use SGR sequences. No figure or mark depends on them.
-    pub color: bool,
-    /// Whether characters outside ASCII can be shown. If not, output is pure ASCII.
-    pub unicode: bool,
-    /// Show all figures, in as many tables as the width requires.
-    pub all: bool,
-}
 
 /// What a format shows.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The files that a stage reads and writes, checked while its pipeline is planned. The real command runs if
 //! one does not meet the kernels' requirements, and reports the error.
 
-use super::reader::Source;
+use super::source::Source;
 use pelton_commands::{Accept, Accepted, Copies, Declined, Input};
 use pelton_stream::InputKind;
 use pelton_sys::spawn::Redirection;

@@ -1,6 +1,6 @@
 //! Reads a regular file from its end, for `tail -n 5`, whose kernel needs nothing before that.
 
-use super::reader::Source;
+use super::source::Source;
 use pelton_commands::Ending;
 use pelton_stream::{BLOCK_BYTES, InputKind};
 use std::fs::File;

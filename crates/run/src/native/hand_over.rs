@@ -1,7 +1,8 @@
 //! Fallback: real commands replace a kernel that does not support its input.
 
+use super::feed::Feed;
 use super::out::Out;
-use super::reader::{Feed, Reader};
+use super::reader::Reader;
 use super::worker::{Successor, Worker};
 use pelton_stream::{Chain, Interruption, Sink, StatusAfter};
 use pelton_sys::spawn::{self, Action, Child, Tie};

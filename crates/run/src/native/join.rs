@@ -2,7 +2,7 @@
 
 use super::elastic::{self, Elastic};
 use super::out::Out;
-use super::reader::{self, Source};
+use super::source::{self, Source};
 use pelton_commands::io_errors::Caller;
 use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, Programs, block_bytes};
 use std::collections::VecDeque;
@@ -100,10 +100,10 @@ impl JoinReader {
         let source = &mut self.sources[input];
         let regular = source.is_regular();
         let file = source.opened()?;
-        if !regular && out.holds_any() && !reader::comes_soon(file.as_fd(), out) {
+        if !regular && out.holds_any() && !source::comes_soon(file.as_fd(), out) {
             out.let_out();
         }
-        reader::read_range(file, block)
+        source::read_range(file, block)
     }
 
     /// Passes output to the next kernel, and every diagnostic to standard error at its position.

@@ -1,99 +1,25 @@
-//! The inputs of a worker, and their way to its kernels.
+//! Inputs that a worker reads one after another, and their way to its kernels.
 
-use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
 use super::scale_up::{Growth, Stream};
+use super::source::{Source, TRICKLE, comes_soon, read_before, read_range};
 use memchr::memchr;
 use pelton_commands::Messages;
-use pelton_commands::io_errors::{Caller, STDIO_BUFFER_BYTES};
+use pelton_commands::io_errors::Caller;
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Programs, Resources, block_bytes};
 use pelton_sys::copying::splice_in;
-use pelton_sys::{clock, pipe};
+use pelton_sys::clock;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
+use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// One input of the first kernel.
-pub struct Source {
-    pub name: Option<Vec<u8>>,
-    /// `None`: standard input.
-    pub file: Option<File>,
-    pub kind: InputKind,
-    /// For reading from the end: the length before what was read.
-    pub before: Option<u64>,
-}
-
-impl Source {
-    /// Returns the open file. Standard input is set up in the worker, so it is opened only there.
-    pub fn opened(&mut self) -> std::io::Result<&mut File> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => File::from(std::io::stdin().as_fd().try_clone_to_owned()?),
-        };
-        Ok(self.file.insert(file))
-    }
-
-    /// Whether reading it never blocks.
-    pub fn is_regular(&self) -> bool {
-        matches!(self.kind, InputKind::Regular { .. })
-    }
-
-    /// Returns the length of a regular file that was opened for this segment and of which nothing was
-    /// skipped. An inherited one shares its offset with others.
-    fn whole_length(&mut self) -> Option<u64> {
-        let regular = self.is_regular();
-        let file = self.file.as_mut().filter(|_| regular)?;
-        (file.stream_position().ok()? == 0).then_some(())?;
-        Some(file.metadata().ok()?.len())
-    }
-
-    /// Reads the next block, in reading direction; 0 bytes at the end.
-    fn read(&mut self, block: &mut Block) -> std::io::Result<()> {
-        block.clear();
-        block.from_end = self.before.is_some();
-        let mut before = self.before;
-        let file = self.opened()?;
-        block.read = match &mut before {
-            None => read_range(file, &mut block.bytes)?,
-            Some(before) => read_before(file, before, &mut block.bytes)?,
-        };
-        self.before = before;
-        Ok(())
-    }
-}
-
-/// The input of the chain.
-pub enum Feed {
-    /// Inputs one after another.
-    InTurn(Reader),
-    /// Parallel inputs, through a join kernel.
-    SideBySide(JoinReader),
-}
-
-impl Feed {
-    /// Returns the status of the reading stage if an input could not be read to its end.
-    pub fn failed(&self) -> Option<i32> {
-        match self {
-            Feed::InTurn(reader) => reader.failed,
-            Feed::SideBySide(reader) => reader.failed(),
-        }
-    }
-
-    /// Reads until everything has ended or a kernel falls back.
-    pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
-        match self {
-            Feed::InTurn(reader) => reader.drive(chain, out),
-            Feed::SideBySide(reader) => reader.drive(chain, out),
-        }
-    }
-}
+/// Bytes moved by one call: more than a pipe holds.
+const PASSED_BYTES: usize = 1 << 20;
 
 /// The inputs of the first kernel, one after another.
 pub struct Reader {
@@ -160,6 +86,20 @@ impl Block {
         (self.read, self.given) = (0, 0);
     }
 
+    /// Reads the next block of a source, in reading direction; 0 bytes at the end.
+    fn fill(&mut self, source: &mut Source) -> std::io::Result<()> {
+        self.clear();
+        self.from_end = source.before.is_some();
+        let mut before = source.before;
+        let file = source.opened()?;
+        self.read = match &mut before {
+            None => read_range(file, &mut self.bytes)?,
+            Some(before) => read_before(file, before, &mut self.bytes)?,
+        };
+        source.before = before;
+        Ok(())
+    }
+
     /// Returns the next piece to push: the whole block, unless a test uses tiny blocks. A read stays one
     /// block, since grep looks for a NUL in each.
     fn next(&mut self) -> Option<&[u8]> {
@@ -202,6 +142,11 @@ impl Reader {
         Reader { itself, ..self }
     }
 
+    /// Returns the status of the reading stage if an input could not be read to its end.
+    pub fn failed(&self) -> Option<i32> {
+        self.failed
+    }
+
     /// Makes a reader for kernels that have been reading a pipe already, which continues as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
@@ -210,7 +155,7 @@ impl Reader {
     }
 
     /// Drives the chain. After a fallback it is called again.
-    fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
+    pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         let kinds: Vec<InputKind> = self.sources.iter().map(|source| source.kind).collect();
         chain.attach(&Resources { programs: self.programs.clone(), ..self.growth.resources() }, &self.itself);
         chain.begin(&kinds, out)?;
@@ -301,7 +246,7 @@ impl Reader {
             }
             // Without pending output the read itself may block, which saves a call.
             let since_ns = if regular || waits { None } else { Some(clock::now_ns()) };
-            source.read(&mut self.block)?;
+            self.block.fill(source)?;
             if since_ns.is_some_and(|since_ns| clock::now_ns() - since_ns >= TRICKLE.as_nanos() as u64) {
                 self.growth.pause();
             }
@@ -438,61 +383,3 @@ impl Reader {
         Ok(Ok(Flow::More))
     }
 }
-
-/// Reads the block that ends `before` bytes after the beginning of a file; 0 bytes if there is none. Blocks
-/// begin at multiples of their size, as the pages of a file do.
-fn read_before(file: &File, before: &mut u64, block: &mut [u8]) -> std::io::Result<usize> {
-    let size = block.len() as u64;
-    while *before > 0 {
-        let from = (*before - 1) / size * size;
-        let n = read_at(file, from, &mut block[..(*before - from) as usize])?;
-        *before = from;
-        // Nothing is there if the file has shrunk.
-        if n > 0 {
-            return Ok(n);
-        }
-    }
-    Ok(0)
-}
-
-/// Reads as much as there is.
-fn read_at(file: &File, from: u64, block: &mut [u8]) -> std::io::Result<usize> {
-    let mut n = 0;
-    while n < block.len() {
-        match meter::reading(|| file.read_at(&mut block[n..], from + n as u64)) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(n)
-}
-
-/// Returns the number of bytes read; 0 at the end.
-pub fn read_range(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
-    loop {
-        match meter::reading(|| file.read(block)) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            read => return read,
-        }
-    }
-}
-
-/// Whether more can be read without blocking. Several pieces in quick succession do not count as slow: the
-/// real commands would write them at once, and a reader that takes too much (`sh -c 'head -1; cat'`) can
-/// tell.
-///
-/// Flushes what the real commands would have written by now: the writer of the input may wait for it.
-pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
-    if out.held() >= STDIO_BUFFER_BYTES && !pipe::is_readable_within(fd, Duration::ZERO) {
-        out.flush();
-    }
-    meter::reading(|| pipe::is_readable_within(fd, TRICKLE))
-}
-
-/// Bytes moved by one call: more than a pipe holds.
-const PASSED_BYTES: usize = 1 << 20;
-
-/// An input that gives nothing for this long is slow.
-const TRICKLE: Duration = Duration::from_millis(40);

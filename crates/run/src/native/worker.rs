@@ -1,9 +1,10 @@
 //! The worker process, which drives the kernels of a segment to their end.
 
 use super::elastic;
+use super::feed::Feed;
 use super::join::JoinReader;
 use super::out::Out;
-use super::reader::{Feed, Reader};
+use super::reader::Reader;
 use super::{Native, meter};
 use pelton_commands::io_errors::{Caller, WriteFailure};
 use pelton_stream::{Chain, Fed, StatusAfter};

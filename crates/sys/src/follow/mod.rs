@@ -24,7 +24,7 @@ use crate::descriptors::{self, Descriptor, Target};
 use crate::procfs::{self, ProcFile};
 use crate::trace::{self, Next};
 use crate::wait::Ended;
-use crate::{clock, pipe, processes, spawn, traced_set_uid};
+use crate::{clock, pidfd, pipe, processes, spawn, traced_set_uid};
 use event::{Frame, frame};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -63,7 +63,7 @@ impl Follow {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied));
         }
         pipe::never_wait(events.read.as_fd())?;
-        let handle = spawn::pidfd(tracer);
+        let handle = pidfd::open(tracer);
         Ok(Follow { tracer, handle, events: events.read, unread: Vec::new(), ended: false })
     }
 

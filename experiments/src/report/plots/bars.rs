@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::{WIDTH, legend, open, step, tick};
-use crate::report::html::escaped;
+use super::elements::{WIDTH, legend, open, step, tick};
+use crate::report::escape::escaped;
 use crate::report::{items, text};
 use pelton_bench::contest::Samples;
 use pelton_bench::stats;

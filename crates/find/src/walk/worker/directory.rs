@@ -2,8 +2,8 @@
 
 use super::{BATCH, SORTED_FROM, Worker};
 use crate::query::Follow;
+use crate::walk::listed_directory::{Held, ListedDirectory, identity};
 use crate::walk::pool::Ancestor;
-use crate::walk::{Held, ListedDirectory, identity};
 use pelton_sys::directories::{self, End, Kind, More};
 use std::ffi::CStr;
 use std::io;

@@ -2,13 +2,14 @@
 
 use super::{BUFFER, Worker};
 use crate::evaluate::Evaluator;
-use crate::message;
-use crate::query::{Follow, NameStyle};
+use crate::message::{self, NameStyle};
+use crate::query::Follow;
 use crate::subject::{Location, Subject};
+use crate::walk::items;
+use crate::walk::listed_directory::ListedDirectory;
 use crate::walk::pool::Ancestor;
-use crate::walk::{ListedDirectory, base_of, items};
 use pelton_sys::directories::{self, Kind};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
@@ -199,4 +200,33 @@ fn is_loop(
     message::is_loop(&path, &ancestor, manner, &mut evaluator.said.errors);
     evaluator.said.failed = true;
     true
+}
+
+/// Returns the starting point's last component, without trailing slashes: the name that -name tests.
+fn base_of(start: &CStr) -> CString {
+    let bytes = start.to_bytes();
+    let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len().min(1), |last| last + 1);
+    let begin = bytes[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let base = if begin < end { &bytes[begin..end] } else { &bytes[..end] };
+    CString::new(base).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_of_a_starting_point() {
+        for (start, base) in [
+            (c"a/b", "b"),
+            (c"a/b//", "b"),
+            (c"/", "/"),
+            (c"//", "/"),
+            (c"", ""),
+            (c".", "."),
+            (c"x/..", ".."),
+        ] {
+            assert_eq!(base_of(start).to_str(), Ok(base), "{start:?}");
+        }
+    }
 }

@@ -6,10 +6,13 @@ mod tasks;
 
 use super::bound::Slot;
 use super::items::{self, Item};
+use super::listed_directory::ListedDirectory;
 use super::outlet::Outlet;
 use super::pool::{Ancestor, Task};
-use super::sequence::SequenceSlot;
-use super::{Event, ListedDirectory, Order, Run, Tally};
+use super::run::Run;
+use super::sequence::{Sequence, SequenceSlot};
+use super::settings::Order;
+use super::tally::{Event, Tally};
 use crate::evaluate::Evaluator;
 use crate::message;
 use crate::pattern::Pattern;
@@ -100,7 +103,7 @@ impl<'r> Worker<'r> {
     /// Runs the first worker: begins at the starting points, and calls `help` once other workers could help.
     pub fn begin(mut self, help: &dyn Fn()) -> Tally {
         let mut help = (self.run.settings.workers > 1 && !self.lazy).then_some(help);
-        self.outlet.part = self.run.sequence.as_ref().map(super::Sequence::first);
+        self.outlet.part = self.run.sequence.as_ref().map(Sequence::first);
         self.start();
         self.work(&mut help);
         self.finish_task(Slot::None);

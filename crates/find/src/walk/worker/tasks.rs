@@ -4,9 +4,10 @@
 use super::Worker;
 use crate::walk::bound::Slot;
 use crate::walk::items;
+use crate::walk::listed_directory::{ListedDirectory, identity};
 use crate::walk::pool::Task;
 use crate::walk::sequence::SequenceSlot;
-use crate::walk::{Event, ListedDirectory, identity};
+use crate::walk::tally::Event;
 use std::ffi::CStr;
 use std::ops::Range;
 use std::os::fd::AsFd;
