@@ -15,9 +15,9 @@ use workbench::workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
 /// The crates of pelton, each before its importers.
-pub const ORDER: [&str; 15] = [
-    "record", "sys", "buffer", "copy", "find", "syntax", "stream", "json", "csv", "commands", "plan",
-    "observe", "run", "report", "cli",
+pub const ORDER: [&str; 16] = [
+    "record", "sys", "parallel", "buffer", "copy", "find", "syntax", "stream", "json", "csv", "commands",
+    "plan", "observe", "run", "report", "cli",
 ];
 /// Imported by tests only; may import any of [`ORDER`].
 const TESTKIT: &str = "testkit";

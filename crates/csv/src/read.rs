@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use memchr::{memchr_iter, memrchr};
-use pelton_stream::ordered::ordered;
+use pelton_parallel::ordered;
 use pelton_sys::fields::{Fields, index};
 
 use crate::cut::{Chunk, Cutter};
@@ -95,8 +95,7 @@ pub fn read(
             outcome = finish(done);
             outcome.is_ok()
         },
-    )
-    .map_err(Failure::Read)?;
+    );
     outcome
 }
 

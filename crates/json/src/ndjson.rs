@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 
 use memchr::memrchr;
-use pelton_stream::ordered::ordered;
+use pelton_parallel::ordered;
 use pelton_sys::json_tokens::Found;
 
 use crate::error::Failure;
@@ -117,8 +117,7 @@ pub fn read_lines<V: Visitor + Prints>(
     ordered(share.threads, source, worker, |done| {
         outcome = finish(done);
         outcome.is_ok()
-    })
-    .map_err(Failure::Read)?;
+    });
     outcome
 }
 

@@ -14,7 +14,6 @@ mod kernel;
 pub mod memory;
 mod memory_share;
 mod meter;
-pub mod ordered;
 mod resources;
 mod sharing;
 pub mod team;

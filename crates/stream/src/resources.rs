@@ -1,6 +1,6 @@
 //! The resources that a kernel may use besides the thread that drives it.
 
-use crate::team::Helpers;
+use pelton_parallel::Helpers;
 use pelton_sys::read::Room;
 use pelton_sys::wait::Ended;
 use std::fmt;

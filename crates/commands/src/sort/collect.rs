@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use pelton_stream::team::Helpers;
+use pelton_parallel::Helpers;
 use pelton_stream::{Holding, PlainFile};
 
 use super::lines::{Lines, wave_bytes};
@@ -565,9 +565,9 @@ impl Building {
 mod tests {
     use std::sync::Arc;
 
+    use pelton_parallel::Policy;
     use pelton_stream::Storage;
     use pelton_stream::memory::Little;
-    use pelton_stream::team::Policy;
     use pelton_testkit::Random;
 
     use super::super::key::{Key, Kind, Start};

@@ -10,12 +10,11 @@
 //! A prefix that all lines share costs one pass of any length, and each byte that decides nothing is read
 //! about once. Ranges wait on a stack and are independent of each other: workers can take them.
 
+use pelton_parallel::Helpers;
 use std::cmp::Ordering;
 use std::ops;
 use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
-
-use pelton_stream::team::Helpers;
 
 use super::item::Item;
 use super::order::{LineOrder, Tie};

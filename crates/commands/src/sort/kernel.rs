@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use pelton_parallel::Helpers;
 use pelton_stream::{
     BLOCK_BYTES, Flow, Framing, HandOver, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer,
     PlainFile, Resources, known,
 };
-
-use pelton_stream::team::Helpers;
 
 use super::collect::Collector;
 use super::options::{Mode, SortOptions};

@@ -12,8 +12,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pelton_parallel::Helpers;
 use pelton_stream::PlainFile;
-use pelton_stream::team::Helpers;
 use pelton_sys::read::append_parts;
 
 use super::engine::Engine;

@@ -26,7 +26,6 @@ mod month;
 mod number;
 mod options;
 mod order;
-mod ordered_jobs;
 mod output;
 mod parts;
 mod print;

@@ -1,11 +1,10 @@
 //! Prints sorted runs, a block at a time, so that no memory for a second copy is needed.
 
+use pelton_parallel::{Helpers, Ordered};
 use pelton_stream::Holding;
-use pelton_stream::team::Helpers;
 
 use super::merge::{Merge, RunSource};
 use super::order::LineOrder;
-use super::ordered_jobs::Ordered;
 use super::print::{Printer, Style};
 use super::ranges::RangeWork;
 use super::render::RunWork;
@@ -104,8 +103,8 @@ impl Output {
     fn print_stored(&mut self, out: &mut Vec<u8>) -> Option<bool> {
         let before = out.len();
         let more = match &mut self.lines {
-            Lines::Shared(work) => work.next(out),
-            Lines::Stored(work) => work.next(out),
+            Lines::Shared(work) => work.append_next(out),
+            Lines::Stored(work) => work.append_next(out),
             Lines::One(..) | Lines::Many(_) => return None,
         };
         if self.limit < u64::MAX {

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use pelton_stream::team::Helpers;
+use pelton_parallel::Helpers;
 use pelton_sys::read::append_parts;
 
 use super::engine::Engine;

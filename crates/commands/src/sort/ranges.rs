@@ -16,12 +16,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pelton_parallel::{Helpers, Work};
 use pelton_stream::Stored;
-use pelton_stream::team::Helpers;
 
 use super::lines::Lines;
 use super::order::{Rules, Tie};
-use super::ordered_jobs::Work;
 use super::print::{Printer, Style, parse_stored};
 use super::render::RunWork;
 use super::run::SortedRun;
@@ -87,6 +86,7 @@ pub(crate) enum Job {
 impl Work for RangeWork {
     type Cutter = Cutter;
     type Job = Job;
+    type Done = Vec<u8>;
 
     fn cut(&self, cutter: &mut Cutter) -> Option<Job> {
         if !std::mem::replace(&mut cutter.begun, true) {

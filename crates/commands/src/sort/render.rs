@@ -1,11 +1,9 @@
 //! Prints one run with several threads: most of sort's time if lines lie all over the arena.
 
+use pelton_parallel::{Helpers, Ordered, Work};
 use std::ops::Range;
 
-use pelton_stream::team::Helpers;
-
 use super::lines::TOGETHER_BYTES_MIN;
-use super::ordered_jobs::{Ordered, Work};
 use super::print::{Printer, Style};
 use super::run::{Index, Short, SortedRun};
 
@@ -57,7 +55,7 @@ impl RunWork {
         if !helpers.may_help() || self.run.arena.len() < helpers.worth(TOGETHER_BYTES_MIN) {
             return Err(self.run);
         }
-        Ok(Ordered::new(self, helpers))
+        Ok(Ordered::new(self, Cutter::default(), helpers))
     }
 
     /// Appends all of it.
@@ -72,6 +70,7 @@ impl RunWork {
 impl Work for RunWork {
     type Cutter = Cutter;
     type Job = Chunk;
+    type Done = Vec<u8>;
 
     fn cut(&self, cutter: &mut Cutter) -> Option<Chunk> {
         cutter.cut(&self.run, self.style)

@@ -6,11 +6,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use pelton_parallel::{Helpers, Ordered};
 use pelton_stream::Stored;
-use pelton_stream::team::Helpers;
 
 use super::order::Rules;
-use super::ordered_jobs::Ordered;
 use super::print::Style;
 use super::ranges::RangeWork;
 use super::render::RunWork;
@@ -60,10 +59,11 @@ impl Spill {
             (false, true) => Style::Once,
             (false, false) => Style::Every,
         };
-        let mut work = Ordered::new(RunWork::new(run, style, self.rules.terminator), helpers);
+        let mut work =
+            Ordered::new(RunWork::new(run, style, self.rules.terminator), Default::default(), helpers);
         let start = self.end;
         let mut block = Vec::new();
-        while work.next(&mut block) {
+        while work.append_next(&mut block) {
             self.write(&block)?;
             block.clear();
         }
@@ -93,7 +93,7 @@ impl Spill {
             let style = if self.rules.unique { Style::Once } else { style };
             let mut merging = self.merging(&runs, style, helpers);
             let (start, mut block) = (self.end, Vec::new());
-            while merging.next(&mut block) {
+            while merging.append_next(&mut block) {
                 self.write(&block)?;
                 block.clear();
             }
@@ -116,7 +116,7 @@ impl Spill {
             runs: runs.iter().map(|run| run.bytes.clone()).collect(),
             failed: Default::default(),
         };
-        Ordered::new(work, helpers)
+        Ordered::new(work, Default::default(), helpers)
     }
 
     /// Returns all lines, in order.

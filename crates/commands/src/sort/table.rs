@@ -5,10 +5,9 @@
 //! above that its hash and its end. Two slots fill a cache line. The hash is seeded per process, so that no
 //! input can be made to collide; the order of slots never shows.
 
+use pelton_parallel::Helpers;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
-
-use pelton_stream::team::Helpers;
 
 use super::engine::Engine;
 use super::item::{Counted, Plain};

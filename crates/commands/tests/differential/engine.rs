@@ -9,8 +9,9 @@ use pelton_commands::detect::{Detector, SystemProbe};
 use pelton_commands::{
     Command, Context, Declined, Family, Implementation, Input, Locale, SystemLocales, lookup,
 };
+use pelton_parallel::{Helpers, Policy};
 use pelton_stream::memory::{self, Ended, Little, Source};
-use pelton_stream::team::{self, Helpers, Policy, memory::Together};
+use pelton_stream::team::{self, memory::Together};
 use pelton_stream::{BLOCK_BYTES, InputKind, Notice, Resources, Storage};
 
 use crate::case::Case;

@@ -13,7 +13,7 @@
 
 use super::data_files::Named;
 use super::spill::Memory;
-use pelton_stream::team::{Helpers, Policy};
+use pelton_parallel::{Helpers, Policy};
 use pelton_stream::{BLOCK_BYTES, Resources, block_bytes};
 use pelton_sys::cpu_waits::{self, ThreadFile};
 use pelton_sys::{clock, machine};

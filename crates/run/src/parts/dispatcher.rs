@@ -16,7 +16,7 @@ use crate::progress;
 use pelton_commands::Input;
 use pelton_commands::io_errors::{self, Caller, WriteFailure};
 use pelton_commands::stateless::{Data, Errors};
-use pelton_stream::team::Policy;
+use pelton_parallel::Policy;
 use pelton_sys::signals::{self, Interrupts};
 use pelton_sys::spawn::Exec;
 use pelton_sys::{cpu_waits, pipe};

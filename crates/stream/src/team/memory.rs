@@ -1,8 +1,9 @@
 //! A team on inputs in memory, for tests, like [`crate::memory::run`].
 
-use super::{Intake, Left, Policy, Taken, Why, drive};
+use super::{Intake, Left, Taken, Why, drive};
 use crate::memory::{Source, next_block};
 use crate::{Chain, Fed, Flow, Framing, InputKind, Interruption, Kernel, Sink};
+use pelton_parallel::Policy;
 use std::collections::VecDeque;
 
 /// The result of a run.

@@ -14,25 +14,22 @@
 //! continues alone with that block and all later ones.
 
 mod file_range;
-mod helpers;
 pub mod memory;
 mod shareable;
 #[cfg(test)]
 mod tests;
 mod token_queue;
-mod worker_count;
 
 use crate::{Chain, Fed, Flow, Notice, Sink};
 pub use file_range::FileRange;
-pub use helpers::Helpers;
+use pelton_parallel::{Policy, WorkerCount, lock};
 pub use shareable::Shared;
 use shareable::{Judged, Lane};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::Scope;
 use token_queue::{Token, TokenQueue, Turn};
-use worker_count::WorkerCount;
 
 /// The source of blocks. Called by one worker at a time.
 pub trait Intake: Send {
@@ -68,16 +65,6 @@ pub enum Why {
     Odd,
     /// The rest of the chain fell back or is done.
     Stopped,
-}
-
-/// Decides the number of workers.
-pub trait Policy: Send + Sync {
-    /// Returns the wanted number of workers, given the current one. Must be cheap: called at every block of
-    /// the first worker.
-    fn wanted(&self, at_work: usize) -> usize;
-
-    /// Called in the thread of each worker except the first, before it works.
-    fn hired(&self) {}
 }
 
 /// The state after a team has stopped.
@@ -329,11 +316,6 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
 
 /// Blocks in flight per worker: enough that no worker waits for a slow one, few enough to stay in cache.
 const PER_WORKER: usize = 2;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panicking worker has ended the process, or the test that it belongs to.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn into_inner<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)

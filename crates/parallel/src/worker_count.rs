@@ -1,35 +1,38 @@
-//! The number of workers, current and wanted: shared by a team over a stream and by helpers over jobs.
+//! The number of workers, current and wanted.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, Scope};
 
 /// The workers of one scope, the first one included.
-pub(super) struct WorkerCount {
+pub struct WorkerCount {
     at_work: AtomicUsize,
     target: AtomicUsize,
 }
 
 impl WorkerCount {
     /// Starts with the first worker only.
-    pub(super) fn alone() -> Self {
+    pub fn alone() -> Self {
         WorkerCount { at_work: AtomicUsize::new(1), target: AtomicUsize::new(1) }
     }
 
-    pub(super) fn at_work(&self) -> usize {
+    /// Returns the number of workers.
+    pub fn at_work(&self) -> usize {
         self.at_work.load(Ordering::Acquire)
     }
 
-    pub(super) fn target(&self) -> usize {
+    /// Returns the wanted number of workers.
+    pub fn target(&self) -> usize {
         self.target.load(Ordering::Relaxed)
     }
 
-    pub(super) fn aim_at(&self, wanted: usize) {
+    /// Sets the wanted number of workers.
+    pub fn aim_at(&self, wanted: usize) {
         self.target.store(wanted, Ordering::Release);
     }
 
     /// Starts one more worker with this work. `false`: no thread is available, and the current workers do the
     /// work.
-    pub(super) fn hire<'scope>(
+    pub fn hire<'scope>(
         &self,
         scope: &'scope Scope<'scope, '_>,
         work: impl FnOnce() + Send + 'scope,
@@ -43,7 +46,7 @@ impl WorkerCount {
     }
 
     /// Whether the calling worker must leave, because there are too many.
-    pub(super) fn dismissed(&self) -> bool {
+    pub fn dismissed(&self) -> bool {
         let target = self.target.load(Ordering::Acquire);
         let too_many = |at_work: usize| (at_work > target).then(|| at_work - 1);
         self.at_work.fetch_update(Ordering::AcqRel, Ordering::Acquire, too_many).is_ok()

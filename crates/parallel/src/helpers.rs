@@ -1,7 +1,6 @@
 //! Threads that help a kernel with independent jobs that are all available at once.
 
-use super::worker_count::WorkerCount;
-use super::{Policy, lock};
+use crate::{Policy, WorkerCount, lock};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};
