@@ -15,6 +15,8 @@ mod sort;
 mod tool;
 mod tools;
 
+use io_errors::{Caller, IoErrors, StandardOutput};
+
 pub use bytes::distinct_lines::sort_uniq;
 pub use bytes::line_count::LineCount;
 pub use bytes::sets::{ByteMap, ByteSet};
@@ -43,6 +45,21 @@ pub use tools::wc::counts_only_lines;
 /// Returns the row of the tool with this name.
 pub fn lookup(name: &[u8]) -> Option<&'static Tool> {
     TOOLS.iter().copied().find(|tool| tool.name.as_bytes() == name)
+}
+
+/// Makes the caller of the tool that this name or path calls; for an unknown one, with the messages of
+/// coreutils.
+pub fn caller(called: String, messages: Messages) -> Caller {
+    let name = called.rsplit('/').next().unwrap_or_default();
+    match lookup(name.as_bytes()) {
+        Some(tool) => tool.caller(called, messages),
+        None => Caller {
+            called,
+            messages,
+            standard_output: StandardOutput::Buffered,
+            io_errors: &IoErrors::COREUTILS,
+        },
+    }
 }
 
 /// Reads a command line: its name, its arguments, and what they depend on. The one way in for the planner.

@@ -4,7 +4,6 @@
 
 use std::io;
 
-use super::row::Tool;
 use crate::Messages;
 
 /// The C library's buffer for a file, in bytes: with this much output or less, a failure shows only at the
@@ -42,10 +41,12 @@ pub enum StandardOutput {
 pub struct Caller {
     /// The name by which it was called, perhaps a path.
     pub called: String,
-    /// Its row, if pelton knows the tool.
-    pub tool: Option<&'static Tool>,
     /// The language of its messages.
     pub messages: Messages,
+    /// When it writes its output.
+    pub standard_output: StandardOutput,
+    /// The functions of its tool.
+    pub(crate) io_errors: &'static IoErrors,
 }
 
 /// A failure to write standard output.
@@ -90,35 +91,19 @@ impl Unreadable {
 }
 
 impl Caller {
-    /// Makes the caller of a tool that is looked up by the name it was called by.
-    pub fn named(called: String, messages: Messages) -> Self {
-        let name = called.rsplit('/').next().unwrap_or_default();
-        Caller { tool: crate::lookup(name.as_bytes()), called, messages }
-    }
-
-    /// Returns when the tool writes its output.
-    pub fn standard_output(&self) -> StandardOutput {
-        self.tool.map_or(StandardOutput::Buffered, |tool| tool.standard_output)
-    }
-
     /// Returns the message and the status where standard output cannot be written.
     pub fn write_error(&self, failure: &WriteFailure) -> (String, i32) {
-        (self.io_errors().write)(self, failure)
+        (self.io_errors.write)(self, failure)
     }
 
     /// Returns what happens where an input (`None`: standard input) cannot be read to its end.
     pub fn read_error(&self, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
-        (self.io_errors().read)(self, input, error)
-    }
-
-    /// Returns the functions of its tool; those of coreutils for an unknown one.
-    fn io_errors(&self) -> &'static IoErrors {
-        self.tool.map_or(&IoErrors::COREUTILS, |tool| &tool.io_errors)
+        (self.io_errors.read)(self, input, error)
     }
 
     /// Returns the reason of an error in the words of this tool.
     pub(crate) fn reason(&self, error: &io::Error) -> String {
-        match self.io_errors().catalogue {
+        match self.io_errors.catalogue {
             Some(_) => reason(error, &self.messages),
             None => untranslated(error),
         }
@@ -126,7 +111,7 @@ impl Caller {
 
     /// Translates one of its texts.
     pub(crate) fn translated(&self, text: &str) -> String {
-        let catalogue = self.io_errors().catalogue;
+        let catalogue = self.io_errors.catalogue;
         catalogue.map_or_else(|| text.to_owned(), |name| translation(&self.messages, name, text))
     }
 }

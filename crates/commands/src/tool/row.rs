@@ -8,9 +8,10 @@ use super::cost::Rate;
 use super::detect::{Family, Implementation, Probe};
 use super::grammar::Grammar;
 use super::interface::{AcceptFn, AcceptScriptsFn};
-use super::io_errors::{IoErrors, StandardOutput};
+use super::io_errors::{Caller, IoErrors, StandardOutput};
 use super::stateless::SplitFn;
 use super::versions::OtherVersions;
+use crate::Messages;
 
 /// A tool that pelton knows.
 #[derive(Debug)]
@@ -93,6 +94,11 @@ pub enum Unsuitable {
 }
 
 impl Tool {
+    /// Makes the caller of this tool, called by this name.
+    pub fn caller(&'static self, called: String, messages: Messages) -> Caller {
+        Caller { called, messages, standard_output: self.standard_output, io_errors: &self.io_errors }
+    }
+
     /// Whether it has a kernel, at least for some arguments.
     pub fn has_kernel(&self) -> bool {
         !matches!(self.accept, Acceptor::NoKernel)

@@ -9,7 +9,7 @@ use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
-use pelton_commands::io_errors::{Caller, StandardOutput};
+use pelton_commands::io_errors::StandardOutput;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
     Accept, Accepted, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
@@ -147,7 +147,7 @@ pub fn plan_pipeline(
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
                         let holds_back = pipefail
                             && into_pipe
-                            && native.last().standard_output() == StandardOutput::Buffered;
+                            && native.last().standard_output == StandardOutput::Buffered;
                         let mut native = Native { rows, holds_back, ..native };
                         let before = range.start.checked_sub(1).map(|at| &planned.stages[at]);
                         let fills_pipe = match units.last() {
@@ -339,7 +339,7 @@ fn command_of(
         return Declined::because("a file with holes, which it takes for binary");
     }
     let called = String::from_utf8_lossy(&called).into_owned();
-    let caller = Caller { called, tool: Some(tool), messages: locale.messages };
+    let caller = tool.caller(called, locale.messages);
     let native = NativeStage { caller, exec: Some(exec), starts, itself, redirections, files };
     Ok((accepted, native))
 }
@@ -374,7 +374,7 @@ fn builtin_of(
         return Declined::because("a locale that is not installed, of which the shell warns");
     }
     let locale = Locale::resolve(variable, &locales)?;
-    let caller = Caller::named(name.to_owned(), locale.messages.clone());
+    let caller = pelton_commands::caller(name.to_owned(), locale.messages.clone());
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
     candidate.implementation = Some(context.implementation.describe());
     let accepted = Accepted::new(pelton_commands::accept(name.as_bytes(), &args, &context)?);

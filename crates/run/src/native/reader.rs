@@ -150,7 +150,7 @@ impl Reader {
     /// Makes a reader for kernels that have been reading a pipe already, which continues as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
-        let caller = Caller::named("pelton".to_owned(), Messages::English);
+        let caller = pelton_commands::caller("pelton".to_owned(), Messages::English);
         Reader { stage: Stage::Open, ..Reader::new(vec![source], caller) }
     }
 

@@ -6,7 +6,7 @@ use super::join::JoinReader;
 use super::out::Out;
 use super::reader::Reader;
 use super::{Native, meter};
-use pelton_commands::io_errors::{Caller, WriteFailure};
+use pelton_commands::io_errors::WriteFailure;
 use pelton_stream::{Chain, Fed, StatusAfter};
 use pelton_sys::{signals, wait};
 use std::fs::File;
@@ -139,7 +139,7 @@ impl Worker {
             let called = &self.native.last().called;
             return Some((format!("{called}: {program}: terminated by signal 13\n"), COMMAND_KILLED));
         }
-        let caller = Caller::named(program.clone(), self.native.last().messages.clone());
+        let caller = pelton_commands::caller(program.clone(), self.native.last().messages.clone());
         let (message, _) = caller.write_error(failure);
         Some((message, COMMAND_FAILED))
     }

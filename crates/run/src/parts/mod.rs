@@ -36,7 +36,6 @@ use crate::native::files;
 use crate::stage::{Ends, StagePlan, Surroundings};
 use cost_probe::Verdict;
 use dispatcher::{Dispatcher, End};
-use pelton_commands::io_errors::Caller;
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
 use pelton_commands::{Input, Messages};
 use pelton_sys::signals;
@@ -164,7 +163,7 @@ impl Parts {
                 elastic::give_way_as_asked();
                 let locale = choose::locale_of(&self.real.envp);
                 let messages = locale.map_or(Messages::Unknown, |locale| locale.messages);
-                Dispatcher::new(self, source, grain, first, Caller::named(called, messages), out)
+                Dispatcher::new(self, source, grain, first, pelton_commands::caller(called, messages), out)
             }
         };
         if self.stage == 0 {
