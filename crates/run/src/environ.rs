@@ -1,6 +1,7 @@
 //! The environment: as inherited, as a shell sees it, and as it passes it to programs.
 
 use pelton_commands::detect::Detector;
+use pelton_commands::{Accept, Locale, SystemLocales};
 use pelton_syntax::Dialect;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -286,6 +287,18 @@ fn same_directory(pwd: &OsStr) -> bool {
         (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
         _ => false,
     }
+}
+
+/// Returns the locale of a program with this environment.
+pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
+    let variable = |wanted: &str| {
+        let value = |pair: &CString| {
+            let rest = pair.as_bytes().strip_prefix(wanted.as_bytes())?;
+            rest.strip_prefix(b"=").map(<[u8]>::to_vec)
+        };
+        environment.iter().find_map(value)
+    };
+    Locale::resolve(variable, &SystemLocales::default())
 }
 
 #[cfg(test)]

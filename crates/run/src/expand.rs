@@ -3,7 +3,7 @@
 //! File names are matched when a stage starts, not before: an earlier command may create files.
 
 use crate::environ::{self, Environment};
-use pelton_syntax::{Word, WordPart};
+use pelton_syntax::{Simple, Word, WordPart};
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -238,6 +238,15 @@ fn matches(pattern: &[Piece], name: &[u8]) -> bool {
         }
         Some((Piece::AnyChar, rest)) => !name.is_empty() && matches(rest, &name[1..]),
         Some((Piece::AnyText, rest)) => (0..=name.len()).any(|skip| matches(rest, &name[skip..])),
+    }
+}
+
+/// Returns the value of the word that names a command, if known.
+pub(crate) fn command_name(simple: &Simple, environment: &Environment) -> Option<Vec<u8>> {
+    let first = simple.words.first()?;
+    match arguments(std::slice::from_ref(first), environment).ok()?.as_slice() {
+        [name] => Some(name.clone()),
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! whole text. run prints nothing, except a shell's own messages on standard error about its children.
 
 mod alternatives;
+mod c_string;
 mod environ;
 mod execute;
 mod expand;
@@ -20,6 +21,7 @@ mod rerun_safety;
 mod rows;
 pub mod script;
 mod shell;
+mod shell_queries;
 mod stage;
 
 pub use environ::Environment;
@@ -40,10 +42,3 @@ pub use progress::{Progress, ShowProgress};
 pub use rerun_safety::{RerunHazards, rerun_hazards};
 pub use shell::{Shell, UnknownShell};
 pub use stage::{Kind, StagePlan, is_builtin};
-
-use std::ffi::CString;
-
-/// Converts bytes to a C string; `None` if they hold a NUL, which no argument of a program can.
-fn c_string(bytes: &[u8]) -> Option<CString> {
-    CString::new(bytes).ok()
-}

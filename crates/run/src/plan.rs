@@ -5,10 +5,11 @@
 //! runs the whole text. Only what is listed here is considered safe.
 
 use crate::environ::{self, Environment};
-use crate::expand;
+use crate::expand::command_name;
 use crate::lookup;
 use crate::shell::Shell;
-use crate::stage::{self, Kind, StagePlan};
+use crate::shell_queries;
+use crate::stage::{self, Kind, Memo, StagePlan, Surroundings};
 use pelton_record::Span;
 use pelton_syntax::{self as syntax, Command, Connector, Dialect, Script, SyntaxError};
 use std::ffi::OsString;
@@ -29,6 +30,25 @@ pub struct Request {
     pub shell_flags: Vec<OsString>,
     /// The shell for the text.
     pub shell: Shell,
+}
+
+impl Request {
+    /// Returns the context for starting the stages of its text, whose shells get these flags.
+    pub(crate) fn surroundings<'a>(
+        &'a self,
+        environment: &'a Environment,
+        flags: &'a [&'a str],
+    ) -> Surroundings<'a> {
+        Surroundings {
+            shell: &self.shell,
+            name: &self.name,
+            args: &self.args,
+            environment,
+            flags,
+            execed: false,
+            memo: Memo::default(),
+        }
+    }
 }
 
 /// How a text will be run.
@@ -107,7 +127,10 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
             }
         }
         // The shell decides what its syntax is, and it may run the lines before the error.
-        Err(error) if error.may_run_first || stage::shell_accepts(request, environment) => {
+        Err(error)
+            if error.may_run_first
+                || shell_queries::accepts(&request.shell, &request.text, &request.name, environment) =>
+        {
             whole(format!("its syntax: {}", error.message))
         }
         Err(error) => Err(error),
@@ -387,14 +410,5 @@ impl Plan {
         let missing = stages.filter_map(|(i, stage)| Some((i, stage.missing_command(environment)?)));
         // Later pipelines may run programs that earlier ones create.
         missing.filter(|(i, (name, _))| *i == 0 || !name.contains('/')).map(|(_, missing)| missing).collect()
-    }
-}
-
-/// Returns the value of the word that names a command, if known.
-pub(crate) fn command_name(simple: &syntax::Simple, environment: &Environment) -> Option<Vec<u8>> {
-    let first = simple.words.first()?;
-    match expand::arguments(std::slice::from_ref(first), environment).ok()?.as_slice() {
-        [name] => Some(name.clone()),
-        _ => None,
     }
 }

@@ -22,7 +22,7 @@ pub struct RerunHazards {
 pub fn rerun_hazards(plan: &Plan, request: &Request, environment: &Environment) -> RerunHazards {
     let mut hazards = RerunHazards::default();
     let Plan::Steps(steps) = plan else { return hazards };
-    let around = crate::execute::surroundings(request, environment, &[]);
+    let around = request.surroundings(environment, &[]);
     let lists = steps.iter().filter_map(|step| match step {
         ListItem::List(list) => Some(list),
         ListItem::Set(_) => None,

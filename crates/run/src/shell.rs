@@ -1,7 +1,8 @@
 //! The user's shell: which one it is, and how to call it.
 
+use crate::c_string::c_string;
 use crate::environ::Environment;
-use crate::{c_string, lookup};
+use crate::lookup;
 use pelton_syntax::Dialect;
 use pelton_sys::spawn::Exec;
 use std::ffi::{CString, OsStr, OsString};

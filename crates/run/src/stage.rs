@@ -1,9 +1,11 @@
 //! One stage: its kind, and what its child process becomes.
 
+use crate::c_string::c_string;
 use crate::environ::{self, Environment};
-use crate::plan::{Request, command_name};
+use crate::expand::command_name;
 use crate::shell::Shell;
-use crate::{c_string, expand, lookup};
+use crate::shell_queries::output_of;
+use crate::{expand, lookup};
 use pelton_commands::{Accept, Locale};
 use pelton_record::{How, Span};
 use pelton_syntax::{
@@ -327,26 +329,6 @@ fn append_stage(text: &str, stage: &syntax::Stage, execs: bool, into: &mut Strin
     }
 }
 
-/// Runs the shell to check its syntax only.
-pub fn shell_accepts(request: &Request, environment: &Environment) -> bool {
-    use std::os::unix::ffi::OsStrExt;
-    let env = environment.as_inherited();
-    let text = request.text.as_bytes();
-    let Some(exec) = request.shell.call(&["-n"], text, &request.name, &[], &env) else { return false };
-    let null =
-        |fd| Redirection::Open { fd, path: c"/dev/null".into(), flags: open_flags(OpenMode::ReadWrite) };
-    let child = Child {
-        action: Action::Exec(exec),
-        fallback: None,
-        stdin: None,
-        stdout: None,
-        redirections: vec![null(0), null(1), null(2)],
-        not_mine: None,
-    };
-    let Ok(pid) = pelton_sys::spawn::spawn(&child) else { return false };
-    pelton_sys::wait::reap(pid).is_ok_and(|(ended, _)| ended.status() == 0)
-}
-
 /// The context for starting stages.
 pub struct Surroundings<'a> {
     /// The shell of the request.
@@ -481,7 +463,7 @@ impl StagePlan {
         let question = format!("read -t 9 line <> <(:) && {} &{}\njobs\nkill $!", self.alone, self.bodies);
         let env = around.environment.as_inherited();
         let exec = around.shell.call(&[], question.as_bytes(), around.name, &[], &env);
-        let answer = exec.and_then(|exec| crate::execute::output_of(exec).ok()).unwrap_or_default();
+        let answer = exec.and_then(|exec| output_of(exec).ok()).unwrap_or_default();
         let command = answer.split_once("<(:) && ").map(|(_, command)| command.trim_end_matches('\n'));
         match command.and_then(|command| command.strip_suffix(" &")) {
             Some(command) => command.to_string(),

@@ -14,6 +14,7 @@ mod look;
 mod pace;
 mod raw_process;
 mod resolve;
+mod seen;
 mod words;
 mod world;
 
@@ -21,6 +22,7 @@ use crate::probes::threads::ThreadProbe;
 use graph::Edges;
 use pelton_record::diagnosis::{DIAGNOSIS_VERSION, Diagnosis, Finding, Health, Kind, Process, Wait};
 use pelton_sys::{clock, other_process, processes};
+use seen::Seen;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use world::{Cause, World};
@@ -37,25 +39,6 @@ pub enum Scope {
     Own,
     /// These, with their descendants and the processes at the other ends of their pipes.
     These(Vec<u32>),
-}
-
-/// The result of two snapshots.
-pub struct Seen {
-    world: World,
-    /// This process, and those that only wait for its output.
-    own: BTreeSet<u32>,
-    /// Processes that can never continue.
-    dead: BTreeSet<u32>,
-    /// CPU time between the snapshots, nanoseconds.
-    cpu_ns: BTreeMap<u32, u64>,
-    between_ns: u64,
-}
-
-impl Seen {
-    /// Returns the share of a CPU that `pid` used between the snapshots.
-    fn cpu_share(&self, pid: u32) -> Option<f64> {
-        Some(*self.cpu_ns.get(&pid)? as f64 / self.between_ns.max(1) as f64)
-    }
 }
 
 /// Returns the processes whose program, or the last part of its path, is called `name`; without this one.

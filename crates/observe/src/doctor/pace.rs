@@ -1,6 +1,6 @@
 //! Finds what sets the pace among processes that are not deadlocked.
 
-use super::Seen;
+use super::seen::Seen;
 use super::words::{name, names};
 use super::world::{Cause, Process, Wait};
 use pelton_record::diagnosis::{Health, Kind};

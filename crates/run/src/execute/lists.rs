@@ -1,7 +1,9 @@
 //! Keeps the shell state between pipelines: connectors, statuses, `set` options.
 
-use super::supervision::Runner;
-use super::{Observing, SIGINT, shell_becomes, surroundings};
+use super::options::Observing;
+use super::replacement::shell_becomes;
+use super::runner::Runner;
+use super::supervision::SIGINT;
 use crate::environ::Environment;
 use crate::jobs;
 use crate::native::{self, Unit};
@@ -12,7 +14,7 @@ use pelton_commands::detect::Detector;
 use pelton_plan::Switches;
 use pelton_syntax::{Connector, Dialect};
 use pelton_sys::signals;
-use pelton_sys::spawn::{self, Action, Tie};
+use pelton_sys::spawn::{self, Action};
 use pelton_sys::wait::Ended;
 use std::io;
 
@@ -96,7 +98,7 @@ impl ShellState<'_> {
     ) -> io::Result<()> {
         let flags: &[&str] = if self.pipefail { &["-o", "pipefail"] } else { &[] };
         let execed = last && shell_becomes(pipeline, self.request);
-        let around = Surroundings { execed, ..surroundings(self.request, self.environment, flags) };
+        let around = Surroundings { execed, ..self.request.surroundings(self.environment, flags) };
         let units = match self.switches {
             Some(switches) => {
                 let (planned, units) = native::plan_pipeline(
@@ -175,13 +177,4 @@ pub(super) fn become_worker(mut units: Vec<Unit>, pipefail: bool) -> io::Result<
             Ok(units)
         }
     }
-}
-
-/// Returns which units end with this process. A single command replaces the shell that was to run it, so a
-/// signal that ends the shell ends it; and a worker belongs to this process only. But real commands in a
-/// pipeline outlive the shell, and their feeder must not end before it has delivered everything.
-pub(super) fn ties(units: &[Unit]) -> Vec<Tie> {
-    let feeds = units.iter().rposition(|unit| !matches!(unit, Unit::Native(_))).filter(|_| units.len() > 1);
-    let tie = |at| if feeds.is_some_and(|last| at <= last) { Tie::None } else { Tie::ToParent };
-    (0..units.len()).map(tie).collect()
 }

@@ -1,23 +1,14 @@
 //! Converts ended stages to rows of the record.
 
-use super::Execution;
-use super::spawning::Start;
-use super::supervision::Runner;
-use crate::native;
+use super::execution::Execution;
+use super::runner::{Ending, Runner, Start};
 use crate::rows::{Described, EndedProcess, Rows};
-use pelton_observe::{Finished, Watched};
+use pelton_observe::Finished;
 use pelton_record::{Observer, Pipeline, Span};
 use pelton_sys::clock;
 use pelton_sys::procfs;
 use pelton_sys::wait::{self, Ended};
 use std::io;
-use std::ops::Range;
-
-/// A stage that has ended, measured or not.
-pub(super) struct Ending {
-    pub(super) ended: Ended,
-    pub(super) finished: Option<Finished>,
-}
 
 impl Runner {
     /// Adds an ended pipeline to the record.
@@ -78,37 +69,5 @@ impl Runner {
             };
         }
         Ok(self.execution)
-    }
-}
-
-/// Returns how each stage of a unit ended. A worker reports statuses. For an unreported status, the last
-/// stage ends as the worker did, and an earlier one counts as success: only pipefail would show it, and then
-/// no stage runs natively whose status the end of another could cut short.
-pub(super) fn stage_ends(
-    pid: u32,
-    ended: Ended,
-    stages: Range<usize>,
-    told: Option<Vec<native::Told>>,
-) -> Vec<(u32, Ended)> {
-    let Some(told) = told else { return vec![(pid, ended)] };
-    let mut ends: Vec<Ended> = stages.clone().map(|_| Ended::Exited(0)).collect();
-    for (stage, status) in told {
-        if let Some(end) = stage.checked_sub(stages.start).and_then(|i| ends.get_mut(i)) {
-            *end = Ended::Exited(status);
-        }
-    }
-    if let (Some(last), Ended::Signalled(..)) = (ends.last_mut(), ended) {
-        *last = ended;
-    }
-    ends.into_iter().map(|end| (pid, end)).collect()
-}
-
-pub(super) fn end(pid: u32, watched: Option<Watched>) -> io::Result<Ending> {
-    match watched {
-        Some(watched) => {
-            let finished = watched.finish()?;
-            Ok(Ending { ended: finished.ended, finished: Some(finished) })
-        }
-        None => Ok(Ending { ended: wait::reap(pid)?.0, finished: None }),
     }
 }

@@ -1,9 +1,7 @@
 //! Starts the stages of a pipeline: processes, native workers, and what the shell runs.
 
-use super::Observing;
-use super::lists::ties;
-use super::recording::stage_ends;
-use super::supervision::Runner;
+use super::options::Observing;
+use super::runner::{Runner, Started};
 use crate::native::{self, Native, PassCounters, Unit};
 use crate::plan::PipelinePlan;
 use crate::progress;
@@ -192,36 +190,6 @@ impl Runner {
     }
 }
 
-/// A started stage, or several in one worker.
-pub(super) struct Started {
-    pub(super) stages: Range<usize>,
-    /// The pipe on which a worker reports the statuses of its stages.
-    pub(super) statuses: Option<OwnedFd>,
-    pub(super) pid: u32,
-    pub(super) watched: Option<Watched>,
-    pub(super) how: How,
-    pub(super) program: Option<String>,
-    /// The counters of a measured worker.
-    pub(super) account: Option<Account>,
-}
-
-impl Started {
-    /// Makes an unmeasured process.
-    pub(super) fn unmeasured(pid: u32) -> Self {
-        let (how, program) = (How::Process, None);
-        Started { stages: 0..1, statuses: None, pid, watched: None, how, program, account: None }
-    }
-}
-
-/// For the record: how a stage, or several in one worker, was started.
-pub(super) struct Start {
-    pub(super) stages: Range<usize>,
-    pub(super) pid: u32,
-    pub(super) how: How,
-    pub(super) program: Option<String>,
-    pub(super) account: Option<Account>,
-}
-
 pub(super) fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
@@ -245,4 +213,35 @@ pub(super) fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) ->
         program: None,
         account: Some(account),
     })
+}
+
+/// Returns which units end with this process. A single command replaces the shell that was to run it, so a
+/// signal that ends the shell ends it; and a worker belongs to this process only. But real commands in a
+/// pipeline outlive the shell, and their feeder must not end before it has delivered everything.
+fn ties(units: &[Unit]) -> Vec<Tie> {
+    let feeds = units.iter().rposition(|unit| !matches!(unit, Unit::Native(_))).filter(|_| units.len() > 1);
+    let tie = |at| if feeds.is_some_and(|last| at <= last) { Tie::None } else { Tie::ToParent };
+    (0..units.len()).map(tie).collect()
+}
+
+/// Returns how each stage of a unit ended. A worker reports statuses. For an unreported status, the last
+/// stage ends as the worker did, and an earlier one counts as success: only pipefail would show it, and then
+/// no stage runs natively whose status the end of another could cut short.
+fn stage_ends(
+    pid: u32,
+    ended: Ended,
+    stages: Range<usize>,
+    told: Option<Vec<native::Told>>,
+) -> Vec<(u32, Ended)> {
+    let Some(told) = told else { return vec![(pid, ended)] };
+    let mut ends: Vec<Ended> = stages.clone().map(|_| Ended::Exited(0)).collect();
+    for (stage, status) in told {
+        if let Some(end) = stage.checked_sub(stages.start).and_then(|i| ends.get_mut(i)) {
+            *end = Ended::Exited(status);
+        }
+    }
+    if let (Some(last), Ended::Signalled(..)) = (ends.last_mut(), ended) {
+        *last = ended;
+    }
+    ends.into_iter().map(|end| (pid, end)).collect()
 }

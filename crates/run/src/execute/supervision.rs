@@ -1,95 +1,25 @@
 //! Waits for started stages, samples them, and shows live progress.
 
-use super::recording::{Ending, end};
-use super::spawning::{Start, Started};
-use super::{Execution, Observing, SHOW_NS, SIGINT, ShowLive};
-use crate::progress::{self, ShowProgress};
+use super::options::Observing;
+use super::runner::{Ending, Runner, Start, Started};
 use pelton_observe::doctor::Scope;
 use pelton_observe::inside::Family;
 use pelton_observe::probes::accounting;
-use pelton_observe::probes::pipes::PipeProbe;
-use pelton_observe::{Live, Pace, Watched};
+use pelton_observe::{Live, Watched};
 use pelton_record::Cost;
 use pelton_sys::clock;
 use pelton_sys::cpu_waits;
-use pelton_sys::follow::LinePlace;
 use pelton_sys::procfs::{self, ProcFile};
-use pelton_sys::signals::{self, Forwarded, Interrupts};
+use pelton_sys::signals::Interrupts;
 use pelton_sys::wait::{self, Ended};
 use std::collections::HashMap;
 use std::io;
 
-/// Starts processes and waits for them.
-pub(super) struct Runner {
-    pub(super) observing: Observing,
-    /// Whether there is only one pipeline.
-    pub(super) only_one: bool,
-    /// Forwards termination signals to the only command.
-    pub(super) forwarded: Option<Forwarded>,
-    pub(super) execution: Execution,
-    pub(super) pace: Pace,
-    pub(super) start_ns: u64,
-    pub(super) own_cpu_at_start_ns: u64,
-    /// Idle time of the whole machine.
-    pub(super) idle_at_start_ns: Option<u64>,
-    /// The callback for progress.
-    pub(super) show: Option<ShowProgress>,
-    /// Number of pipelines begun.
-    pub(super) begun: usize,
-    /// Input bytes of the current pipeline, if known and shown.
-    pub(super) total_bytes: Option<u64>,
-    pub(super) watch: Option<progress::Watch>,
-    /// The pipes of the current pipeline, left to right.
-    pub(super) pipes: Vec<PipeProbe>,
-    pub(super) sampling_ns: u64,
-    /// The only stage of the current pipeline with all it starts, if followed.
-    pub(super) family: Option<Family>,
-    /// The live display: its callback, its state, and its last time.
-    pub(super) show_live: Option<ShowLive>,
-    pub(super) live: Option<Live>,
-    pub(super) shown_ns: u64,
-    pub(super) lines: Option<LinePlace>,
-    /// Children that do not belong to the text: those of this process before it became pelton (`cmd & exec
-    /// pelton …`), and those that count system calls.
-    pub(super) had_before: Vec<u32>,
-}
+pub(super) const SIGINT: i32 = 2;
+/// The interval between two live displays.
+const SHOW_NS: u64 = 500_000_000;
 
 impl Runner {
-    pub(super) fn new(observing: Observing) -> io::Result<Self> {
-        signals::behave_as_a_shell();
-        if observing.measures() {
-            // Without it, only orphans are missed: not worth failing for.
-            let _ = wait::become_subreaper();
-            // A sampler that waits for a CPU misses the processes that have it.
-            pelton_sys::cpu_waits::wake_soon();
-            pelton_sys::limits::raise_descriptors();
-        }
-        let had_before = if observing.measures() { procfs::children(std::process::id()) } else { Vec::new() };
-        let execution = Execution::default();
-        Ok(Runner {
-            observing,
-            only_one: false,
-            forwarded: None,
-            execution,
-            pace: Pace::begin(),
-            start_ns: clock::now_ns(),
-            own_cpu_at_start_ns: clock::own_cpu_ns(),
-            idle_at_start_ns: observing.measures().then(cpu_waits::idle_ns).flatten(),
-            show: None,
-            begun: 0,
-            total_bytes: None,
-            watch: None,
-            pipes: Vec::new(),
-            sampling_ns: 0,
-            family: None,
-            show_live: None,
-            live: None,
-            shown_ns: 0,
-            lines: None,
-            had_before,
-        })
-    }
-
     /// Waits until all stages have ended.
     pub(super) fn wait_for(&mut self, started: Vec<Started>) -> io::Result<(Vec<Start>, Vec<Ending>)> {
         let mut starts = Vec::with_capacity(started.len());
@@ -205,5 +135,16 @@ impl Runner {
         let idle_ns = cpu_waits::idle_ns()?.checked_sub(self.idle_at_start_ns?)?;
         let passed_ns = clock::now_ns().checked_sub(self.start_ns).filter(|ns| *ns > 0)?;
         Some(idle_ns as f64 / passed_ns as f64)
+    }
+}
+
+/// Reaps a process that has ended.
+fn end(pid: u32, watched: Option<Watched>) -> io::Result<Ending> {
+    match watched {
+        Some(watched) => {
+            let finished = watched.finish()?;
+            Ok(Ending { ended: finished.ended, finished: Some(finished) })
+        }
+        None => Ok(Ending { ended: wait::reap(pid)?.0, finished: None }),
     }
 }

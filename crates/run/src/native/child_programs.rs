@@ -1,6 +1,7 @@
 //! The program that a stage starts for what its kernel does not support: what `find -exec` runs for a
 //! directory, or the command itself.
 
+use crate::c_string::c_string;
 use pelton_stream::{Programs, Started};
 use pelton_sys::pipe::{self, Pipe};
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
@@ -53,7 +54,7 @@ impl Starts {
         stderr: Option<Pipe>,
         words: &[Vec<u8>],
     ) -> io::Result<Process> {
-        let words = words.iter().map(|word| crate::c_string(word)).collect::<Option<Vec<_>>>();
+        let words = words.iter().map(|word| c_string(word)).collect::<Option<Vec<_>>>();
         let words = words.ok_or(io::ErrorKind::InvalidInput)?;
         let argv = self.exec.argv.iter().cloned().chain(words).collect();
         let (says, messages) = match stderr {

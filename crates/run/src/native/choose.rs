@@ -1,10 +1,14 @@
 //! Decides for each stage whether it can run natively, and plans its pipeline.
 
 use super::files::{self, Files, Position};
-use super::prepare::{self, NativeStage};
-use super::{Native, RowNote, Unit, spawned};
+use super::meter::RowNote;
+use super::native_stage::NativeStage;
+use super::segment::Native;
+use super::unit::Unit;
+use super::{prepare, spawned};
 use crate::alternatives;
-use crate::environ::Environment;
+use crate::c_string::c_string;
+use crate::environ::{Environment, locale_of};
 use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
@@ -45,7 +49,7 @@ pub fn explain(
 ) -> Vec<Explained> {
     let text = request.text.to_str().unwrap_or_default();
     let mut explained = Vec::new();
-    let around = crate::execute::surroundings(request, environment, &[]);
+    let around = request.surroundings(environment, &[]);
     each_pipeline(plan, request, environment, switches, &mut |pipeline, mut planned, _| {
         planned.advice.extend(alternatives::advice(&pipeline.stages, &around, measure));
         explained.push(Explained { text: pipeline.span.of(text).to_string(), planned });
@@ -63,7 +67,7 @@ pub fn each_pipeline(
 ) {
     let Plan::Steps(steps) = plan else { return };
     let mut detector = environment.detector();
-    let around = crate::execute::surroundings(request, environment, &[]);
+    let around = request.surroundings(environment, &[]);
     let mut pipefail = false;
     for step in steps {
         match step {
@@ -321,7 +325,7 @@ fn command_of(
     let tool = tool.as_installed(&context.implementation);
     // What a tool says of output that cannot be written depends on how much its buffers held.
     let at_any_limit = tool.is_unsuitable_for(Unsuitable::RefusedOutput);
-    let limit_bytes = if at_any_limit { u64::MAX } else { SMALL_LIMIT_BYTES };
+    let limit_bytes = if at_any_limit { u64::MAX } else { files::SMALL_LIMIT_BYTES };
     if files::may_be_refused(&redirections, position, limit_bytes) {
         return Declined::because(
             "what it writes may be refused, of which only the real command tells exactly",
@@ -396,24 +400,12 @@ fn this_program(path: &Path) -> Implementation {
     }
 }
 
-/// Returns the locale of a program with this environment.
-pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
-    let variable = |wanted: &str| {
-        let value = |pair: &CString| {
-            let rest = pair.as_bytes().strip_prefix(wanted.as_bytes())?;
-            rest.strip_prefix(b"=").map(<[u8]>::to_vec)
-        };
-        environment.iter().find_map(value)
-    };
-    Locale::resolve(variable, &SystemLocales::default())
-}
-
 /// Declines a directory for temporary files that the real command might fail to use: its messages name them.
 fn check_temporary(files: &TemporaryFiles, environment: &[CString]) -> Accept<()> {
     // More than a pipe or a small file needs. A nearly full disk and a larger file are the user's
     // responsibility.
     const ROOM_BYTES: u64 = 256 << 20;
-    if *files != TemporaryFiles::None && limits::has_file_limit_below(SMALL_LIMIT_BYTES) {
+    if *files != TemporaryFiles::None && limits::has_file_limit_below(files::SMALL_LIMIT_BYTES) {
         return Declined::because("a limit on the size of files, which its temporary files may meet");
     }
     let own = environment.iter().find_map(|pair| pair.as_bytes().strip_prefix(b"TMPDIR="));
@@ -438,12 +430,9 @@ fn check_temporary(files: &TemporaryFiles, environment: &[CString]) -> Accept<()
 
 /// Makes the call of a command, or of a program that it starts, without arguments.
 fn alone(path: &[u8], called: &[u8], by: &Exec) -> Option<Exec> {
-    let argv = vec![crate::c_string(called)?];
-    Some(Exec { path: crate::c_string(path)?, argv, envp: by.envp.clone() })
+    let argv = vec![c_string(called)?];
+    Some(Exec { path: c_string(path)?, argv, envp: by.envp.clone() })
 }
-
-/// A file size limit (`ulimit -f`) below this is likely to be met.
-pub(crate) const SMALL_LIMIT_BYTES: u64 = 1 << 30;
 
 /// Declines an environment that changes what the tool does.
 fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {

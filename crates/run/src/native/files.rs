@@ -42,6 +42,9 @@ const FILES: usize = 64;
 /// The C library's read size, unless the file system asks for another.
 const READ_BYTES: u64 = 4096;
 
+/// A file size limit (`ulimit -f`) below this is likely to be met.
+pub(crate) const SMALL_LIMIT_BYTES: u64 = 1 << 30;
+
 /// A stage's position in its pipeline.
 #[derive(Clone, Copy)]
 pub struct Position {

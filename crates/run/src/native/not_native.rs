@@ -1,7 +1,7 @@
 //! Reports what would not run natively, before anything runs.
 
-use super::Unit;
 use super::choose::each_pipeline;
+use super::unit::Unit;
 use crate::environ::Environment;
 use crate::plan::{Plan, Request};
 use crate::stage::Kind;

@@ -1,33 +1,17 @@
-//! Prepares a segment: its kernels, the real commands for a fallback, its files.
+//! Makes a segment: its kernels, and the real commands for a fallback.
 
 use super::child_programs::Starts;
-use super::files::Files;
+use super::from_end;
+use super::native_stage::NativeStage;
+use super::segment::{Native, NativeNode};
 use super::tee::CopyKernel;
-use super::{Native, NativeNode, from_end};
+use crate::c_string::c_string;
 use pelton_commands::Messages;
-use pelton_commands::io_errors::Caller;
 use pelton_plan::{Node, Resume};
 use pelton_stream::{Joined, Kernel, Programs};
-use pelton_sys::spawn::{Exec, Redirection, Tie};
+use pelton_sys::spawn::{Exec, Tie};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// What a stage needs to run natively, besides its kernel.
-pub struct NativeStage {
-    /// Its name and language, for messages.
-    pub caller: Caller,
-    /// The real command, if it is a program.
-    pub exec: Option<Exec>,
-    /// The program for what its kernel does not support, without arguments.
-    pub starts: Option<Exec>,
-    /// The command itself without arguments, or the program that it starts for its input, if its kernel may
-    /// need it.
-    pub itself: Option<Exec>,
-    /// Its redirections.
-    pub redirections: Vec<Redirection>,
-    /// Its files.
-    pub files: Files,
-}
 
 /// Makes the segment of these stages. `None` if a kernel cannot be made after all.
 pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<NativeStage>]) -> Option<Native> {
@@ -82,7 +66,7 @@ fn kernel(node: &Node, messages: &Messages) -> Option<Box<dyn Kernel>> {
 /// Returns the real command that continues after a fallback.
 fn real(resume: &Resume, stage: &NativeStage) -> Option<Exec> {
     let exec = stage.exec.as_ref()?;
-    let args = resume.args.iter().map(|arg| crate::c_string(arg)).collect::<Option<Vec<_>>>()?;
+    let args = resume.args.iter().map(|arg| c_string(arg)).collect::<Option<Vec<_>>>()?;
     let argv = exec.argv.iter().take(1).cloned().chain(args).collect();
     Some(Exec { argv, ..exec.clone() })
 }

@@ -3,9 +3,10 @@
 use super::elastic;
 use super::feed::Feed;
 use super::join::JoinReader;
+use super::meter;
 use super::out::Out;
 use super::reader::Reader;
-use super::{Native, meter};
+use super::segment::Native;
 use pelton_commands::io_errors::WriteFailure;
 use pelton_stream::{Chain, Fed, StatusAfter};
 use pelton_sys::{signals, wait};

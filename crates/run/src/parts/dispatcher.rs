@@ -4,13 +4,13 @@
 //! itself would block: input for one process never waits for another's output, so there is no deadlock.
 //! Memory is bounded by the length of a part, the limit for its buffered output, and the number of parts.
 
-use super::Parts;
 use super::cost_probe::is_fit;
+use super::part_commands::Parts;
 use super::part_process::PartProcess;
 use super::part_size::{Gauge, PartSize};
 use super::pending::Pending;
 use super::source::Source;
-use super::status::Tally;
+use super::status::{End, Tally};
 use crate::native::elastic::{self, Elastic};
 use crate::progress;
 use pelton_commands::Input;
@@ -25,15 +25,6 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
-
-/// How a stage that ran as several processes has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// With this status.
-    Status(i32),
-    /// By this signal.
-    Signal(i32),
-}
 
 /// The processes of one stage.
 pub struct Dispatcher<'a> {

@@ -20,36 +20,29 @@
 
 mod cost_probe;
 mod dispatcher;
+mod part_commands;
 mod part_process;
 mod part_size;
 mod pending;
+mod replacing_process;
 mod settings;
 mod source;
 mod status;
 
+pub use part_commands::Parts;
 pub use settings::{set_declared, set_part_bytes};
 
-use crate::c_string;
-use crate::native::choose;
 use crate::native::elastic;
 use crate::native::files;
-use crate::stage::{Ends, StagePlan, Surroundings};
-use cost_probe::Verdict;
-use dispatcher::{Dispatcher, End};
+use crate::stage::{StagePlan, Surroundings};
+use pelton_commands::Input;
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
-use pelton_commands::{Input, Messages};
-use pelton_sys::signals;
-use pelton_sys::spawn::{self, Action, Child, Exec, Redirection, Tie};
-use source::Source;
+use pelton_sys::spawn::Redirection;
+use source::WORTH_BYTES;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// Less input is not worth the trial, which costs two starts of the command.
-const WORTH_BYTES: u64 = 16 << 20;
 
 /// Whether several processes of a command with this name may share its lines.
 pub fn may_be(name: &[u8]) -> bool {
@@ -98,86 +91,4 @@ pub fn refusal(
         |name: &[u8]| std::fs::metadata(Path::new(OsStr::from_bytes(name))).ok().map(|file| file.len());
     let bytes = file.map_or(input_bytes, size)?;
     (bytes < WORTH_BYTES).then(|| "its input is small".to_owned())
-}
-
-/// A stage that may run as several processes.
-pub struct Parts {
-    /// The index of the stage.
-    pub stage: usize,
-    /// The unchanged command.
-    real: Exec,
-    /// The command for a part: it reads standard input.
-    part: Exec,
-    stateless: Stateless,
-    redirections: Vec<Redirection>,
-    /// The fallback if a redirection fails.
-    fallback: Option<Exec>,
-}
-
-impl Parts {
-    /// Makes the parts of this stage; `None` if it cannot be split after all.
-    pub fn new(
-        stage: usize,
-        plan: &StagePlan,
-        stateless: &Stateless,
-        around: &Surroundings<'_>,
-    ) -> Option<Self> {
-        let child = plan.program(around).ok()?.child;
-        let Action::Exec(real) = child.action else { return None };
-        let args = stateless.args.iter().map(|arg| c_string(arg)).collect::<Option<Vec<_>>>()?;
-        let argv = real.argv.iter().take(1).cloned().chain(args).collect();
-        let part = Exec { argv, ..real.clone() };
-        let fallback = plan.shell_exec(around);
-        let redirections = child.redirections;
-        Some(Parts { stage, real, part, stateless: stateless.clone(), redirections, fallback })
-    }
-
-    /// Starts the process that replaces the stage, `tie`d to this one or not.
-    ///
-    /// # Errors
-    /// If the system has no more processes.
-    pub fn spawn(mut self, ends: Ends<'_>, tie: Tie) -> std::io::Result<u32> {
-        let Ends { stdin, stdout, not_mine } = ends;
-        let (redirections, fallback) = (std::mem::take(&mut self.redirections), self.fallback.take());
-        let child = Child { action: Action::Exit(0), fallback, stdin, stdout, redirections, not_mine };
-        spawn::spawn_worker(&child, tie, &mut || self.run())
-    }
-
-    fn run(&self) -> i32 {
-        let Some(end) = self.divide() else { return self.become_real() };
-        match end {
-            End::Status(status) => status,
-            End::Signal(signal) => signals::die_by(signal),
-        }
-    }
-
-    /// Runs it as several processes; `None`, with no input consumed, if that does not pay.
-    fn divide(&self) -> Option<End> {
-        let mut source = Source::open(&self.stateless)?;
-        signals::ignore_sigpipe();
-        let called = String::from_utf8_lossy(self.real.argv.first()?.as_bytes()).into_owned();
-        let out = File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
-        let mut dispatcher = match cost_probe::judge(&self.part, &self.stateless, &mut source) {
-            Verdict::Real => return None,
-            Verdict::Parts { grain, first } => {
-                elastic::give_way_as_asked();
-                let locale = choose::locale_of(&self.real.envp);
-                let messages = locale.map_or(Messages::Unknown, |locale| locale.messages);
-                Dispatcher::new(self, source, grain, first, pelton_commands::caller(called, messages), out)
-            }
-        };
-        if self.stage == 0 {
-            dispatcher.count_for_progress();
-        }
-        Some(dispatcher.run())
-    }
-
-    /// Becomes the real command, as if it had been started at first.
-    fn become_real(&self) -> i32 {
-        let error = spawn::replace(&self.real);
-        let path = self.real.path.to_string_lossy();
-        // A shell's message for a program that cannot be started ends with the reason too.
-        let _ = writeln!(std::io::stderr(), "pelton: cannot execute {path}: {error}");
-        126
-    }
 }

@@ -1,6 +1,6 @@
 //! The input of a split stage.
 
-use super::{WORTH_BYTES, settings};
+use super::settings;
 use memchr::memchr;
 use pelton_commands::Input;
 use pelton_commands::stateless::{Data, Stateless, Statuses};
@@ -13,6 +13,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
+
+/// Less input is not worth the trial, which costs two starts of the command.
+pub const WORTH_BYTES: u64 = 16 << 20;
 
 /// A pipe, or a large enough regular file.
 pub struct Source {

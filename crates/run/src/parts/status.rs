@@ -1,8 +1,16 @@
 //! Computes the status of the whole command.
 
-use super::dispatcher::End;
 use pelton_commands::stateless::Statuses;
 use pelton_sys::wait::Ended;
+
+/// How a stage that ran as several processes has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this status.
+    Status(i32),
+    /// By this signal.
+    Signal(i32),
+}
 
 /// The statuses of the parts so far, in order.
 pub struct Tally {

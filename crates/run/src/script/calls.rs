@@ -1,9 +1,19 @@
 //! Writes calls into a text: the words of the stages are unchanged, only the text between them changes.
 
-use super::Caller;
 use crate::shell::Shell;
 use pelton_record::Span;
 use pelton_syntax::{Redirect, RedirectKind, Stage};
+
+/// How calls are written.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The path of pelton.
+    pub program: String,
+    /// Options for `pelton pipe`, as written.
+    pub options: Vec<String>,
+    /// The word between the stages.
+    pub separator: String,
+}
 
 /// Puts calls into a text.
 pub struct Writer<'a> {

@@ -18,10 +18,12 @@ mod outlook;
 mod refuse;
 mod stages;
 
+use crate::c_string::c_string;
 use crate::environ::Environment;
-use crate::native::choose::SMALL_LIMIT_BYTES;
-use crate::plan::{Request, few_descriptors};
-use crate::{ListItem, Plan, c_string};
+use crate::native::files::SMALL_LIMIT_BYTES;
+use crate::plan::{ListItem, Plan, Request, few_descriptors};
+
+pub use calls::Caller;
 use calls::{Edit, Writer};
 use pelton_record::Span;
 use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Script};
@@ -51,17 +53,6 @@ pub struct Considered {
     pub stages: usize,
     /// Why not all: the first reason, to follow 'because of'.
     pub reason: Option<String>,
-}
-
-/// How calls are written.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// The path of pelton.
-    pub program: String,
-    /// Options for `pelton pipe`, as written.
-    pub options: Vec<String>,
-    /// The word between the stages.
-    pub separator: String,
 }
 
 /// Whether the plan leaves to the shell what might hold pipelines: a compound command, or everything.

@@ -3,6 +3,15 @@
 
 use crate::procfs::Io;
 use crate::wait::{Ended, Usage};
+use std::io;
+
+/// The events at which a followed process stops.
+pub(super) const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEEXIT
+    | libc::PTRACE_O_TRACESYSGOOD;
 
 /// An event of a followed process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +151,18 @@ fn event(kind: u8, numbers: &[u64], words: Vec<Vec<u8>>) -> Option<Event> {
         },
         _ => return None,
     })
+}
+
+/// Writes all of `bytes` to the reader of the events.
+pub(super) fn tell(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(rustix::stdio::stdin(), bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

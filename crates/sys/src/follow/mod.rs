@@ -25,7 +25,7 @@ use crate::procfs::{self, ProcFile};
 use crate::trace::{self, Next};
 use crate::wait::Ended;
 use crate::{clock, pidfd, pipe, processes, spawn, traced_set_uid};
-use event::{Frame, frame};
+use event::{Frame, OPTIONS, frame, tell};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -112,13 +112,6 @@ impl Drop for Follow {
         }
     }
 }
-
-const OPTIONS: libc::c_int = libc::PTRACE_O_TRACEFORK
-    | libc::PTRACE_O_TRACEVFORK
-    | libc::PTRACE_O_TRACECLONE
-    | libc::PTRACE_O_TRACEEXEC
-    | libc::PTRACE_O_TRACEEXIT
-    | libc::PTRACE_O_TRACESYSGOOD;
 
 /// Maximum number of system calls before an exec: a process that makes more is not a command.
 const BEFORE_EXEC: u32 = 64;
@@ -387,18 +380,6 @@ fn pipes(pid: u32) -> [u64; 2] {
 fn number(status: &str, field: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// Writes all of `bytes` to the reader of the events.
-fn tell(mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match rustix::io::write(rustix::stdio::stdin(), bytes) {
-            Ok(n) => bytes = &bytes[n..],
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

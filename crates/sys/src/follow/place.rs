@@ -13,6 +13,7 @@
 //! stop is needed.
 
 use super::calls;
+use super::event::{OPTIONS, tell};
 use crate::spawn::{self, Action, Child, Exec, OpenMode, Redirection};
 use crate::trace::{self, Next};
 use crate::{other_process, pipe};
@@ -46,7 +47,7 @@ impl LinePlace {
                 && let Some((offset, before_exec)) = experiment(shell)
             {
                 // Without a reader the result is lost.
-                let _ = super::tell(&[offset.to_ne_bytes(), u64::from(before_exec).to_ne_bytes()].concat());
+                let _ = tell(&[offset.to_ne_bytes(), u64::from(before_exec).to_ne_bytes()].concat());
             }
             spawn::exit_now(0);
         };
@@ -168,7 +169,7 @@ fn experiment(shell: CString) -> Option<(u64, bool)> {
         not_mine: None,
     };
     let (pid, gate) = spawn::spawn_gated(&child, spawn::Tie::None).ok()?;
-    trace::request(libc::PTRACE_SEIZE, pid as libc::pid_t, super::OPTIONS).ok()?;
+    trace::request(libc::PTRACE_SEIZE, pid as libc::pid_t, OPTIONS).ok()?;
     trace::request(libc::PTRACE_INTERRUPT, pid as libc::pid_t, 0).ok()?;
     gate.open();
     let count = lines.len();

@@ -1,0 +1,71 @@
+//! How a text is run, and what is measured.
+
+use pelton_plan::Switches;
+use pelton_record::live::Snapshot;
+use pelton_sys::follow::LinePlace;
+
+use crate::progress::ShowProgress;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observing {
+    /// Only run.
+    No,
+    /// Accounts for every stage, and samples what it waits for.
+    Yes,
+    /// As `Yes`, and follows all processes started by a single stage.
+    Inside,
+    /// As `Inside`, and records each stage's activity over time.
+    Timeline,
+    /// As `Yes`, and watches the threads of each stage.
+    Threads,
+    /// As `Yes`, and counts the system calls of each stage, which slows it down.
+    Syscalls,
+    /// As `Yes`, but traces what each stage waits for, which slows it down.
+    Exact,
+}
+
+impl Observing {
+    /// Whether the only stage of a text is followed.
+    pub fn follows(self) -> bool {
+        matches!(self, Observing::Inside | Observing::Timeline)
+    }
+
+    /// Whether anything is measured.
+    pub fn measures(self) -> bool {
+        self != Observing::No
+    }
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What to measure.
+    pub observing: Observing,
+    /// The enabled rules and kernels; `None` if every command runs unchanged.
+    pub native: Option<Switches>,
+    /// The callback for progress, if not measured.
+    pub progress: Option<ShowProgress>,
+    /// The callback for the live display, if measured.
+    pub live: Option<ShowLive>,
+    /// Whether this process may become the worker of a text that is one native pass: for calls from a shell,
+    /// where signals are not sent to this process alone. It saves a fork.
+    pub in_place: bool,
+    /// Where the shell that runs the whole text keeps its line number, if processes are reported by line.
+    pub lines: Option<LinePlace>,
+}
+
+impl Options {
+    /// Runs every command unchanged, measured.
+    pub const FAITHFULLY: Options = Options {
+        observing: Observing::Yes,
+        native: None,
+        progress: None,
+        live: None,
+        in_place: false,
+        lines: None,
+    };
+}
+
+/// Shows a snapshot; `None` once a pipeline has ended.
+pub type ShowLive = fn(Option<&Snapshot>);
