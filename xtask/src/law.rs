@@ -1,6 +1,7 @@
 //! The import law, and the limits on unsafe code and on printing.
 //!
-//! A crate may import only crates before it in [`ORDER`]. Only `sys` may use libc or contain unsafe code.
+//! A crate may import only crates before it in [`ORDER`]. Only `sys` may use libc; only `sys` and `simd` may contain
+//! unsafe code.
 //! Only `cli` may print or exit. docs/architecture.md names exactly the existing crates. Registries list every file of
 //! their folders.
 
@@ -15,14 +16,16 @@ use workbench::workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
 /// The crates of pelton, each before its importers.
-pub const ORDER: [&str; 16] = [
-    "record", "sys", "parallel", "buffer", "copy", "find", "syntax", "stream", "json", "csv", "commands",
-    "plan", "observe", "run", "report", "cli",
+pub const ORDER: [&str; 17] = [
+    "record", "simd", "sys", "parallel", "buffer", "copy", "find", "syntax", "stream", "json", "csv",
+    "commands", "plan", "observe", "run", "report", "cli",
 ];
 /// Imported by tests only; may import any of [`ORDER`].
 const TESTKIT: &str = "testkit";
 /// Not part of pelton: may import anything, and no crate of pelton imports them.
 const DEVELOPERS: [&str; 4] = ["workbench", "bench", "experiments", "xtask"];
+/// The crates with unsafe code.
+const UNSAFE: [&str; 2] = ["simd", "sys"];
 /// Only for `sys`.
 const LIBC: &str = "libc";
 /// Safe wrappers of system calls: for `sys`, for `cli` (terminal width), and for tests.
@@ -99,11 +102,11 @@ fn order(importer: &str, import: &Import) -> Option<String> {
     }
 }
 
-/// Checks that every crate but `sys` has the workspace's lints unchanged: they forbid unsafe code.
+/// Checks that every crate but `sys` and `simd` has the workspace's lints unchanged: they forbid unsafe code.
 fn lints(one: &Crate) -> Option<String> {
     let section = one.manifest.split("\n[").find_map(|section| section.strip_prefix("lints]"));
     let inherited = section.is_some_and(|body| body.lines().any(|line| line.trim() == "workspace = true"));
-    (one.name != "sys" && !inherited)
+    (!UNSAFE.contains(&one.name.as_str()) && !inherited)
         .then(|| format!("{}: Cargo.toml must say [lints] workspace = true", one.name))
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The cutter counts quotes to find the line feeds that end records, and returns only whole records. In each
-//! chunk `pelton_sys::fields` finds the ends of fields and records; the cost of a record then depends on what
+//! chunk `pelton_simd::fields` finds the ends of fields and records; the cost of a record then depends on what
 //! is printed of it.
 
 mod cut;

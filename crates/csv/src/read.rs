@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memchr::{memchr_iter, memrchr};
 use pelton_parallel::ordered;
-use pelton_sys::fields::{Fields, index};
+use pelton_simd::fields::{Fields, index};
 
 use crate::cut::{Chunk, Cutter};
 use crate::error::{Failure, Fault, SyntaxError};

@@ -3,7 +3,7 @@
 use crate::compact::Compact;
 use crate::select::{Paths, States};
 use crate::visit::{Interest, Kind, StringPosition};
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// Holds selected values until they are taken. A selected value inside another is a range of the same text.
 pub(crate) struct Collector {

@@ -1,7 +1,7 @@
 //! Values without whitespace, otherwise as written.
 
 use crate::visit::Kind;
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// Whether the next value needs a comma before it.
 #[derive(Clone, Copy, Debug, Default)]

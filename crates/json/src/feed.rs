@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 
 use memchr::{memchr_iter, memrchr};
-use pelton_sys::json_tokens::{Carry, Found, index};
+use pelton_simd::json_tokens::{Carry, Found, index};
 
 use crate::error::{Failure, Fault, Flaw, SyntaxError};
 use crate::machine::{Cursor, Machine, Rules, View};
 use crate::skim::Outcome;
 use crate::visit::Visitor;
-use pelton_sys::padded::PADDING;
+use pelton_simd::padded::PADDING;
 
 /// Bytes read at once, unless a name or a number is longer: as much as a pipe holds.
 pub const WINDOW_BYTES: usize = 64 * 1024;

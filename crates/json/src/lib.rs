@@ -5,7 +5,7 @@
 //!   64 at a time, by bits       grammar          formats
 //! ```
 //!
-//! The [window](feed) moves over the input; `pelton_sys::json_tokens` finds the starts of tokens; the machine
+//! The [window](feed) moves over the input; `pelton_simd::json_tokens` finds the starts of tokens; the machine
 //! checks the grammar of RFC 8259 and calls a [`Visitor`], which prints. Nothing is recursive, and only the
 //! path is kept.
 
@@ -34,6 +34,6 @@ pub use feed::{Pieces, read};
 pub use machine::Rules;
 pub use names::Names;
 pub use out::Out;
-pub use pelton_sys::padded::{Raw, Text};
+pub use pelton_simd::padded::{Raw, Text};
 pub use selected::{Format, Prints, Selected};
 pub use visit::{Interest, Kind, StringPosition, Visitor};

@@ -7,14 +7,14 @@ use crate::scalar::{self, Scalar};
 use crate::skim::{self, Limits, Outcome, Reached};
 use crate::state::State;
 use crate::visit::{Interest, Kind, Nobody, StringPosition, Visitor};
-use pelton_sys::padded::Raw;
+use pelton_simd::padded::Raw;
 
 /// The text read so far, and the index of its tokens.
 pub(crate) struct View<'a> {
     pub(crate) text: &'a [u8],
     /// The text with padding after it.
     pub(crate) padded: &'a [u8],
-    /// As in [`pelton_sys::json_tokens::Found`].
+    /// As in [`pelton_simd::json_tokens::Found`].
     pub(crate) tokens: &'a [u32],
     pub(crate) odd: &'a [u32],
     /// Nothing follows the text.

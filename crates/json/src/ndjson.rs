@@ -6,14 +6,14 @@ use std::io::{self, Read};
 
 use memchr::memrchr;
 use pelton_parallel::ordered;
-use pelton_sys::json_tokens::Found;
+use pelton_simd::json_tokens::Found;
 
 use crate::error::Failure;
 use crate::feed::{BYTE_ORDER_MARK, Origin, read_text};
 use crate::machine::{Machine, Rules};
 use crate::selected::Prints;
 use crate::visit::Visitor;
-use pelton_sys::padded::{PADDING, Text};
+use pelton_simd::padded::{PADDING, Text};
 
 /// Bytes that a thread gets at once, unless a line is longer.
 pub const CHUNK_BYTES: usize = 256 * 1024;

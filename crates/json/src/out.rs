@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use pelton_sys::padded::Text;
+use pelton_simd::padded::Text;
 
 /// Buffered bytes that trigger a write.
 const ENOUGH: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use pelton_sys::json_tokens::Found;
+use pelton_simd::json_tokens::Found;
 
 use crate::collect::{enters, interest, step_to_member};
 use crate::compact::Compact;
@@ -12,7 +12,7 @@ use crate::machine::{Machine, Rules};
 use crate::names::Names;
 use crate::select::{Paths, States, judged};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{PADDING, Raw, Text};
+use pelton_simd::padded::{PADDING, Raw, Text};
 
 /// A visitor that can follow the document without printing.
 pub trait Format: Visitor {

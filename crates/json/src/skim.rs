@@ -8,7 +8,7 @@
 //! This code only accepts. If it is unsure, or finds an error, it goes back to the last position between two
 //! tokens that was certainly valid. The [machine](crate::machine) continues from there and reports errors.
 
-use pelton_sys::json_tokens::{Block, See, blocks};
+use pelton_simd::json_tokens::{Block, See, blocks};
 
 use crate::escapes::check_odd;
 use crate::names::{Names, Selection};

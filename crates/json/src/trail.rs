@@ -1,7 +1,7 @@
 //! The path of the current value, as text: steps are appended and cut off.
 
 use crate::visit::Kind;
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// A notation for paths.
 pub trait Style {

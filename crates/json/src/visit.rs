@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::names::Names;
-use pelton_sys::padded::Raw;
+use pelton_simd::padded::Raw;
 
 /// A kind of container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

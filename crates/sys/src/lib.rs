@@ -1,33 +1,27 @@
-//! pelton's only unsafe code and only use of libc: spawning behind a gate, waiting, signals, pipes, /proc.
+//! pelton's only use of libc: spawning behind a gate, waiting, signals, pipes, /proc.
 //!
 //! Everything here is small and mechanical; other crates decide how to use it. Each `unsafe` block holds one
 //! operation and says why it is sound.
 
 pub mod allocator;
-pub mod bits;
 mod borrow;
-pub mod byte_class_bits;
 pub mod call_names;
 pub mod calls;
 pub mod clock;
 pub mod collate;
-pub mod compact;
 pub mod copying;
 pub mod cpu_waits;
 pub mod descriptors;
 pub mod directories;
 pub mod errors;
-pub mod fields;
 pub mod flow;
 pub mod follow;
-pub mod json_tokens;
 pub mod libc_patterns;
 pub mod limits;
 pub mod locks;
 pub mod machine;
 pub mod memory;
 pub mod other_process;
-pub mod padded;
 pub mod pages;
 pub mod pidfd;
 pub mod pipe;
@@ -36,7 +30,6 @@ pub mod processes;
 pub mod procfs;
 pub mod read;
 pub mod scratch;
-pub mod sequences;
 pub mod shared;
 pub mod signals;
 pub mod sockets;
@@ -52,4 +45,3 @@ pub mod uring;
 pub mod users;
 pub mod wait;
 pub mod wide_characters;
-pub mod word_count;

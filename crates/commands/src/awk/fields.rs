@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pelton_sys::{bits, byte_class_bits};
+use pelton_simd::{bits, byte_class_bits};
 
 use super::pattern::Pattern;
 

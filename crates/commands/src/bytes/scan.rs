@@ -3,7 +3,7 @@
 //! Calling memchr for every field or line costs more than the search when hits are a few bytes apart. Here a
 //! block is converted to bit masks, and the caller iterates over the bits.
 
-use pelton_sys::bits::{self, STEP};
+use pelton_simd::bits::{self, STEP};
 
 /// Bytes converted to masks at once: they and their masks stay in the L1 cache.
 const PIECE: usize = 4096;

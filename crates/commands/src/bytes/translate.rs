@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
+use pelton_simd::compact::{self, Run};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome, Parallel, Peer};
-use pelton_sys::compact::{self, Run};
 
 use crate::{ByteMap, ByteSet};
 

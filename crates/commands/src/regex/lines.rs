@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
-use pelton_sys::bits;
-use pelton_sys::sequences::{STEP, Sequences};
+use pelton_simd::bits;
+use pelton_simd::sequences::{STEP, Sequences};
 
 use crate::ByteSet;
 

@@ -1,7 +1,7 @@
 //! Sequences of byte sets that every match contains: for `([0-9]{1,3}\.){3}`, a digit, a point and a digit.
 //! They express more than strings ([`literal`](super::literal)), and are searched as fast.
 
-use pelton_sys::sequences::{LENGTH_MAX, SEQUENCES_MAX};
+use pelton_simd::sequences::{LENGTH_MAX, SEQUENCES_MAX};
 
 use crate::ByteSet;
 

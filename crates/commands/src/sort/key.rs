@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pelton_sys::compact::{self, Run};
+use pelton_simd::compact::{self, Run};
 
 use super::float::encode_general;
 use super::month::month;

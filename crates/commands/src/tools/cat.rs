@@ -12,8 +12,8 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{self, OtherVersions};
+use pelton_simd::bits::{self, RANGES, STEP};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
-use pelton_sys::bits::{self, RANGES, STEP};
 
 use crate::bytes::decimal::Decimal;
 use crate::bytes::scan;

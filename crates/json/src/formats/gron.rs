@@ -14,7 +14,7 @@ use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Style, Trail, push_number};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{PADDING, Raw, Text};
+use pelton_simd::padded::{PADDING, Raw, Text};
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
 /// Prints gron's lines. Strings are decoded and encoded again, so that escapes are gron's; numbers stay as

@@ -12,7 +12,7 @@ use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// Prints names, strings and numbers as written.
 pub struct Lines<'a> {

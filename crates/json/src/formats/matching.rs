@@ -12,7 +12,7 @@ use crate::out::Out;
 use crate::selected::Prints;
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{PADDING, Raw, Text};
+use pelton_simd::padded::{PADDING, Raw, Text};
 
 /// Prints matching lines. A line whose value is too long for the window is printed unsearched.
 pub struct Matching<'a> {

@@ -9,7 +9,7 @@ use crate::select::Paths;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// A part of the line that is printed for a record.
 #[derive(Clone, Debug, PartialEq, Eq)]

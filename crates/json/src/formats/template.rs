@@ -9,7 +9,7 @@ use crate::select::{PathError, PathStep, parse};
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq)]

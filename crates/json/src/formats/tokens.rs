@@ -6,7 +6,7 @@ use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// Prints tokens as written.
 pub struct Tokens<'a> {

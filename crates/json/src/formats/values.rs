@@ -8,7 +8,7 @@ use crate::out::Out;
 use crate::selected::{Format, Prints};
 use crate::trail::{Trail, Written};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::{Raw, Text};
+use pelton_simd::padded::{Raw, Text};
 
 /// Prints strings and numbers as written; top-level strings can be printed decoded.
 pub struct Values<'a> {

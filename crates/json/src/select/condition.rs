@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use pelton_sys::json_tokens::Found;
+use pelton_simd::json_tokens::Found;
 
 use super::compile::{Comparison, Condition, Paths, States};
 use crate::collect::Collector;
 use crate::decode::decode;
 use crate::machine::{Machine, Rules};
 use crate::visit::{Interest, Kind, StringPosition, Visitor};
-use pelton_sys::padded::Raw;
+use pelton_simd::padded::Raw;
 
 /// Returns the states that a member or element gets from the conditions of its parent's `states`. `padded` is
 /// its text, with padding.

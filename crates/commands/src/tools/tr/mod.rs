@@ -11,8 +11,8 @@ use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
+use pelton_simd::compact::{self, Run};
 use pelton_stream::{Flow, Framing, Kernel, Notice, Outcome, Parallel, Peer, Sharing};
-use pelton_sys::compact::{self, Run};
 use std::io;
 
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};

@@ -1,8 +1,8 @@
 //! Counts lines, words, characters, bytes and the widest line of one input.
 //!
-//! [`pelton_sys::word_count`] counts words of bytes, 64 bytes at once.
+//! [`pelton_simd::word_count`] counts words of bytes, 64 bytes at once.
 
-use pelton_sys::word_count;
+use pelton_simd::word_count;
 use simdutf8::compat::from_utf8;
 
 use crate::bytes::scan;
