@@ -1,4 +1,5 @@
-//! Compiles several paths into one automaton: a trie with one bit per node, so that a set of nodes is a number.
+//! Compiles several paths into one automaton: a trie with one bit per node, so that a set of nodes is a
+//! number.
 
 use crate::names::Names;
 
