@@ -6,7 +6,7 @@ use crate::levels::Levels;
 use crate::scalar::{self, Scalar};
 use crate::skim::{self, Limits, Outcome, Reached};
 use crate::state::State;
-use crate::visit::{Interest, Kind, Nobody, StringPosition, Visitor};
+use crate::visit::{Discard, Interest, Kind, StringPosition, Visitor};
 use pelton_simd::padded::Raw;
 
 /// The text read so far, and the index of its tokens.
@@ -124,7 +124,7 @@ impl Machine {
         loop {
             let pause = match self.skipping {
                 None => self.walk::<V, false>(view, cursor, visitor)?,
-                Some(_) => self.walk::<Nobody, true>(view, cursor, &mut Nobody)?,
+                Some(_) => self.walk::<Discard, true>(view, cursor, &mut Discard)?,
             };
             match pause {
                 Pause::More => return Ok(false),
@@ -196,7 +196,7 @@ impl Machine {
         cursor: &mut Cursor,
         visitor: &mut V,
     ) -> Result<Pause, Flaw> {
-        if self.long && !self.go_on_with_long(view, cursor, visitor)? {
+        if self.long && !self.continue_long_string(view, cursor, visitor)? {
             return Ok(Pause::More);
         }
         loop {
@@ -485,7 +485,7 @@ impl Machine {
 
     /// Reports the next piece. Returns whether the string has ended.
     #[cold]
-    fn go_on_with_long<V: Visitor>(
+    fn continue_long_string<V: Visitor>(
         &mut self,
         view: &View<'_>,
         cursor: &mut Cursor,

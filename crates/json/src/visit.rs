@@ -89,9 +89,9 @@ pub enum StringPosition {
 }
 
 /// Ignores all values: validates skipped text.
-pub(crate) struct Nobody;
+pub(crate) struct Discard;
 
-impl Visitor for Nobody {
+impl Visitor for Discard {
     fn document(&mut self) -> Interest {
         Interest::Visit
     }

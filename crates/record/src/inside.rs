@@ -78,7 +78,7 @@ impl Inside {
 
 impl Run {
     /// Returns the same run with the row replaced by the pipelines found inside it; `None` if none was found.
-    pub fn looked_into(&self) -> Option<Run> {
+    pub fn inner_pipelines(&self) -> Option<Run> {
         let stages = || self.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
         let inside = stages().find_map(|stage| stage.inside.as_ref())?;
         if inside.pipelines.is_empty() || stages().count() != 1 {

@@ -228,7 +228,7 @@ impl View<'_> {
         };
         self.lines.iter().find_map(pipe)?;
         let cell = |line: &Line<'_>| match pipe(line) {
-            Some(pipe) => Pieces::one(Role::Room, pipes::course(pipe, PIPE, self.style)),
+            Some(pipe) => Pieces::one(Role::BlockedOnWrite, pipes::course(pipe, PIPE, self.style)),
             None => Pieces::default(),
         };
         let cells = self.lines.iter().map(cell).chain([Pieces::default()]).collect();
@@ -389,9 +389,9 @@ impl Key {
 /// left.
 pub const KEYS: [Key; 9] = [
     Key { name: "running", role: Role::Running, signs: ["#", "▇"] },
-    Key { name: "runnable", role: Role::NoCpu, signs: ["=", "▒"] },
-    Key { name: "blocked on read", role: Role::Input, signs: ["<", "‹"] },
-    Key { name: "blocked on write", role: Role::Room, signs: [">", "›"] },
+    Key { name: "runnable", role: Role::Runnable, signs: ["=", "▒"] },
+    Key { name: "blocked on read", role: Role::BlockedOnRead, signs: ["<", "‹"] },
+    Key { name: "blocked on write", role: Role::BlockedOnWrite, signs: [">", "›"] },
     Key { name: "other I/O", role: Role::Other, signs: ["~", "~"] },
     Key { name: "lock", role: Role::Other, signs: ["x", "×"] },
     Key { name: "asleep", role: Role::Other, signs: ["z", "z"] },

@@ -22,8 +22,8 @@ const COMMANDS: usize = 10;
 const NAME: usize = 28;
 
 /// Replaces the only row of a run by the pipelines that it ran, the most expensive ones.
-pub fn looked_into(run: &Run, style: &Style) -> Option<Run> {
-    let mut inner = run.looked_into()?;
+pub fn inner_pipelines(run: &Run, style: &Style) -> Option<Run> {
+    let mut inner = run.inner_pipelines()?;
     let most = if style.all { usize::MAX } else { PIPELINES };
     if inner.pipelines.len() <= most {
         return Some(inner);
@@ -169,12 +169,12 @@ mod tests {
         let verdict = samples::simple().verdict;
         let pipelines = vec![found; 12];
         run.pipelines[0].stages[0].inside = Some(Inside { pipelines, verdict, ..Inside::default() });
-        let shown = looked_into(&run, &samples::wide(80)).expect("pipelines");
+        let shown = inner_pipelines(&run, &samples::wide(80)).expect("pipelines");
         assert_eq!(shown.pipelines.len(), PIPELINES);
         assert!(shown.notes.iter().any(|note| note.starts_with("4 more")), "{:?}", shown.notes);
         assert_eq!(shown.pipelines[0].text, "cat words.txt | tr A-Z a-z | wc -l (3 times)");
         let all = Style { all: true, ..samples::wide(80) };
-        assert_eq!(looked_into(&run, &all).expect("pipelines").pipelines.len(), 12);
-        assert!(looked_into(&samples::simple(), &all).is_none());
+        assert_eq!(inner_pipelines(&run, &all).expect("pipelines").pipelines.len(), 12);
+        assert!(inner_pipelines(&samples::simple(), &all).is_none());
     }
 }

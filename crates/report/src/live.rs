@@ -272,7 +272,7 @@ fn pipe(pipe: LivePipe, style: &Style) -> Pieces {
         () if pipe.empty_share >= 0.5 => format!("empty {}", units::percent(pipe.empty_share)),
         () => format!("{} {}", crate::pipes::sign(level, style), units::percent(level)),
     };
-    Pieces::one(Role::Room, text)
+    Pieces::one(Role::BlockedOnWrite, text)
 }
 
 /// Cuts `line` at `width`.

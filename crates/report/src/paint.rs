@@ -22,11 +22,11 @@ pub enum Role {
     /// Time on a CPU.
     Running,
     /// Time runnable, without a CPU.
-    NoCpu,
+    Runnable,
     /// Time blocked on read.
-    Input,
+    BlockedOnRead,
     /// Time blocked on write.
-    Room,
+    BlockedOnWrite,
     /// Time waiting for anything else.
     Other,
     /// Something to try.
@@ -40,10 +40,10 @@ impl Role {
             Role::Strong => Sgr::new().bold(),
             Role::Mark => AnsiColor::Yellow.on_default().bold(),
             Role::Dim | Role::Other => Sgr::new().dimmed(),
-            Role::Failed | Role::NoCpu => AnsiColor::Red.on_default(),
+            Role::Failed | Role::Runnable => AnsiColor::Red.on_default(),
             Role::Running | Role::Hint => AnsiColor::Green.on_default(),
-            Role::Input => AnsiColor::Cyan.on_default(),
-            Role::Room => AnsiColor::Magenta.on_default(),
+            Role::BlockedOnRead => AnsiColor::Cyan.on_default(),
+            Role::BlockedOnWrite => AnsiColor::Magenta.on_default(),
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Each has a portable form with the same results, which machines without the instructions use and tests
 //! compare with. Each `unsafe` block holds one operation and says why it is sound.
 
-pub mod bits;
-pub mod byte_class_bits;
+pub mod byte_masks;
+pub mod byte_set_masks;
 pub mod compact;
 pub mod fields;
 pub mod json_tokens;

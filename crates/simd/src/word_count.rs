@@ -5,7 +5,7 @@
 //! carry through the digits of a sum (generated, killed, propagated). One addition therefore says for any 64
 //! bytes which of them are preceded by "inside a word".
 
-use crate::bits::{STEP, padded};
+use crate::byte_masks::{STEP, padded};
 
 /// Returns how many words begin in `bytes`. `inside`: whether the preceding bytes end inside a word; set to
 /// whether these do.

@@ -103,8 +103,8 @@ impl Trace {
 /// # Errors
 /// As [`Trace::attach`].
 pub fn try_out() -> io::Result<()> {
-    struct Nobody;
-    impl Watcher for Nobody {
+    struct IgnoreStops;
+    impl Watcher for IgnoreStops {
         fn stops(&mut self, _thread: u32, _stop: Stop) {}
     }
     let gate = crate::pipe::pipe()?;
@@ -115,7 +115,7 @@ pub fn try_out() -> io::Result<()> {
         }
         spawn::exit_now(0);
     };
-    let attached = Trace::attach(child, Nobody);
+    let attached = Trace::attach(child, IgnoreStops);
     drop(gate);
     crate::wait::reap(child)?;
     let tracer = attached?.tracer;

@@ -21,7 +21,7 @@ struct Watched {
     /// A pidfd: a process id could be reused.
     process: Option<OwnedFd>,
     until: Option<Instant>,
-    has_barked: bool,
+    has_timed_out: bool,
 }
 
 /// The process is watched until this is dropped.
@@ -43,15 +43,15 @@ impl Watchdog {
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
         let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         *lock(&self.watched) =
-            Watched { process, until: Some(Instant::now() + self.patience), has_barked: false };
+            Watched { process, until: Some(Instant::now() + self.patience), has_timed_out: false };
         Guard(self)
     }
 }
 
 impl Guard<'_> {
     /// Whether the process was killed.
-    pub fn has_barked(&self) -> bool {
-        lock(&self.0.watched).has_barked
+    pub fn has_timed_out(&self) -> bool {
+        lock(&self.0.watched).has_timed_out
     }
 }
 
@@ -73,7 +73,7 @@ fn watch(watched: &Mutex<Watched>, ended: &Receiver<()>, pause: Duration) {
         }
         watched.until = None;
         let killed = watched.process.as_ref().map(|process| pidfd_send_signal(process, Signal::KILL));
-        watched.has_barked = matches!(killed, Some(Ok(())));
+        watched.has_timed_out = matches!(killed, Some(Ok(())));
     }
 }
 
@@ -89,8 +89,8 @@ mod tests {
             let mut child = Command::new("sleep").arg(seconds).spawn().unwrap();
             let guard = watchdog.over(child.id());
             let status = child.wait().unwrap();
-            assert_eq!(guard.has_barked(), barks && !status.success());
-            assert!(guard.has_barked() || !barks);
+            assert_eq!(guard.has_timed_out(), barks && !status.success());
+            assert!(guard.has_timed_out() || !barks);
         }
     }
 }

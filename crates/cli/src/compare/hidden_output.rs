@@ -11,16 +11,16 @@ use std::os::fd::{AsFd, OwnedFd};
 const MESSAGES: u64 = 16 << 20;
 
 /// Redirects standard error until dropped.
-struct Hushed(OwnedFd);
+struct RedirectedStderr(OwnedFd);
 
-impl Hushed {
+impl RedirectedStderr {
     fn into(file: &File) -> Result<Self, Failure> {
         let before = stdio::set_stderr(file.as_fd());
-        before.map(Hushed).map_err(|error| Failure::io("cannot redirect standard error", &error))
+        before.map(RedirectedStderr).map_err(|error| Failure::io("cannot redirect standard error", &error))
     }
 }
 
-impl Drop for Hushed {
+impl Drop for RedirectedStderr {
     fn drop(&mut self) {
         // Fails only if the descriptor is gone, and then there is nothing to restore.
         let _ = stdio::set_stderr(self.0.as_fd());
@@ -40,7 +40,7 @@ impl Drop for Redirected {
 pub fn quietly(run: impl FnOnce() -> Result<Measured, Failure>) -> Result<Measured, Failure> {
     let cannot = |error: io::Error| Failure::io("cannot open /dev/null", &error);
     let null = File::options().write(true).open("/dev/null").map_err(cannot)?;
-    let (_drain, _hushed) = (Drain::start()?, Hushed::into(&null)?);
+    let (_drain, _redirected) = (Drain::start()?, RedirectedStderr::into(&null)?);
     run()
 }
 
@@ -64,7 +64,7 @@ impl Kept {
             (tempfile::tempfile().map_err(cannot)?, tempfile::tempfile().map_err(cannot)?);
         let measured = {
             let _redirected = Redirected(stdio::set_stdout(printed.as_fd()).map_err(cannot)?);
-            let _hushed = Hushed::into(&said)?;
+            let _redirected = RedirectedStderr::into(&said)?;
             run()?
         };
         if measured.interrupted {

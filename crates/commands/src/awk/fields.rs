@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pelton_simd::{bits, byte_class_bits};
+use pelton_simd::{byte_masks, byte_set_masks};
 
 use super::pattern::Pattern;
 
@@ -39,7 +39,7 @@ pub(super) struct Block {
     is_uneven_known: bool,
 }
 
-const BITS: usize = byte_class_bits::STEP;
+const BITS: usize = byte_set_masks::STEP;
 
 impl Block {
     /// Sets new records.
@@ -83,8 +83,8 @@ impl Block {
 /// change the text.
 pub(super) fn mark_uneven(bytes: &[u8], words: &mut Vec<u64>) {
     let mut spaces = vec![0; bytes.len().div_ceil(BITS)];
-    bits::equal(bytes, b' ', &mut spaces);
-    byte_class_bits::mark(bytes, [b' ', b'\t', b'\n', b' '], words);
+    byte_masks::equal(bytes, b' ', &mut spaces);
+    byte_set_masks::mark(bytes, [b' ', b'\t', b'\n', b' '], words);
     // As if a blank came before.
     let mut before = 1;
     for (word, spaces) in words.iter_mut().zip(spaces) {
@@ -145,9 +145,9 @@ fn count(words: &[u64], span: &Range<usize>) -> usize {
 pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &mut Vec<u64>) -> bool {
     match separator {
         Separator::Pattern(_) => return false,
-        Separator::Byte(byte) => byte_class_bits::mark(bytes, [*byte, *byte, *byte, record_end], words),
+        Separator::Byte(byte) => byte_set_masks::mark(bytes, [*byte, *byte, *byte, record_end], words),
         Separator::Blanks => {
-            byte_class_bits::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
+            byte_set_masks::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
             // As if a blank came before.
             let mut before = 1;
             for word in words {
@@ -168,7 +168,7 @@ pub(super) fn each_record<E>(
     mut record: impl FnMut(Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {
     words.resize(block.len().div_ceil(BITS), 0);
-    bits::equal(block, end, words);
+    byte_masks::equal(block, end, words);
     let mut ends = Bits { words, word: 0, bits: words.first().copied().unwrap_or(0) };
     let mut start = 0;
     loop {

@@ -47,7 +47,7 @@ mod string_switch;
 mod substitute;
 mod sums;
 mod text;
-pub(crate) mod tool;
+pub(crate) mod tool_rows;
 mod tree;
 mod value;
 mod visit;

@@ -3,7 +3,7 @@
 //! Calling memchr for every field or line costs more than the search when hits are a few bytes apart. Here a
 //! block is converted to bit masks, and the caller iterates over the bits.
 
-use pelton_simd::bits::{self, STEP};
+use pelton_simd::byte_masks::{self, STEP};
 
 /// Bytes converted to masks at once: they and their masks stay in the L1 cache.
 const PIECE: usize = 4096;
@@ -16,7 +16,7 @@ pub(crate) fn masks<const N: usize>(block: &[u8], needles: [u8; N], mut visit: i
     for (index, piece) in block.chunks(PIECE).enumerate() {
         let steps = piece.len().div_ceil(STEP);
         for (words, needle) in words.iter_mut().zip(needles) {
-            bits::equal(piece, needle, &mut words[..steps]);
+            byte_masks::equal(piece, needle, &mut words[..steps]);
         }
         for (step, start) in (index * PIECE..).step_by(STEP).take(steps).enumerate() {
             visit(start, std::array::from_fn(|needle| words[needle][step]));

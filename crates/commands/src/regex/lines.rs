@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
-use pelton_simd::bits;
+use pelton_simd::byte_masks;
 use pelton_simd::sequences::{STEP, Sequences};
 
 use crate::ByteSet;
@@ -367,7 +367,7 @@ impl Held {
             let words = part.len().div_ceil(STEP);
             let reach = &block[at..block.len().min(at + part.len() + self.windows.longest() - 1)];
             self.sure().mark(reach, &mut hits[..words]);
-            bits::equal(part, b'\n', &mut ends[..words]);
+            byte_masks::equal(part, b'\n', &mut ends[..words]);
             for (word, (hits, ends)) in hits.iter().zip(&ends).take(words).enumerate() {
                 // A window that begins with a line end is in the next line.
                 let before = hits & ends;
@@ -478,7 +478,7 @@ impl Length {
         };
         for (index, part) in block.chunks(WORDS * STEP).enumerate() {
             let mut ends = [0; WORDS];
-            bits::equal(part, b'\n', &mut ends[..part.len().div_ceil(STEP)]);
+            byte_masks::equal(part, b'\n', &mut ends[..part.len().div_ceil(STEP)]);
             for (word, ends) in ends.iter_mut().enumerate() {
                 while *ends != 0 {
                     line((index * WORDS + word) * STEP + ends.trailing_zeros() as usize);

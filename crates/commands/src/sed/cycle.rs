@@ -253,15 +253,15 @@ impl Machine {
         if self.space.ended {
             out.push(self.manner.line_end);
         } else {
-            self.owes_end = true;
+            self.newline_missing = true;
         }
     }
 
     /// Prints by way of the file that is standard output: sed tracks the missing last terminator per file.
     fn print_aside(&mut self, line: &Line, out: &mut Vec<u8>) {
-        std::mem::swap(&mut self.owes_end, &mut self.owes_end_aside);
+        std::mem::swap(&mut self.newline_missing, &mut self.newline_missing_aside);
         self.print(line, out);
-        std::mem::swap(&mut self.owes_end, &mut self.owes_end_aside);
+        std::mem::swap(&mut self.newline_missing, &mut self.newline_missing_aside);
     }
 
     fn print_text(&mut self, at: usize, out: &mut Vec<u8>) {
@@ -279,7 +279,7 @@ impl Machine {
     }
 
     pub(super) fn pay_end(&mut self, out: &mut Vec<u8>) {
-        if std::mem::take(&mut self.owes_end) {
+        if std::mem::take(&mut self.newline_missing) {
             out.push(self.manner.line_end);
         }
     }

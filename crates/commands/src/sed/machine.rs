@@ -39,9 +39,9 @@ pub(super) struct Machine {
     /// A line that may be the last, with its terminator if it has one.
     pending: Vec<u8>,
     /// Whether the last printed line lacks its terminator, which comes before any further output.
-    pub(super) owes_end: bool,
+    pub(super) newline_missing: bool,
     /// The same for output by `w /dev/stdout`.
-    pub(super) owes_end_aside: bool,
+    pub(super) newline_missing_aside: bool,
     /// The command to continue with on the next line, if not the first.
     pub(super) waits: Option<Waits>,
     /// Texts of `a`, for the end of the cycle.
@@ -63,8 +63,8 @@ impl Machine {
             manner,
             number: 0,
             pending: Vec::new(),
-            owes_end: false,
-            owes_end_aside: false,
+            newline_missing: false,
+            newline_missing_aside: false,
             waits: None,
             appended: Vec::new(),
             space: Space::default(),
@@ -82,10 +82,10 @@ impl Machine {
         let text = &record[..record.len() - usize::from(ended)];
         self.number += 1;
         let line = Line { text, last, number: self.number };
-        let (before, owed) = (out.len(), (self.owes_end, self.owes_end_aside));
+        let (before, missing) = (out.len(), (self.newline_missing, self.newline_missing_aside));
         self.cycle(line, ended, out).inspect_err(|_| {
             out.truncate(before);
-            (self.owes_end, self.owes_end_aside) = owed;
+            (self.newline_missing, self.newline_missing_aside) = missing;
             self.appended.clear();
         })
     }
@@ -138,7 +138,7 @@ impl Machine {
         if !self.manner.quiet {
             self.pay_end(out);
             out.extend_from_slice(&block[..length]);
-            self.owes_end = length == block.len() && open;
+            self.newline_missing = length == block.len() && open;
         }
         length
     }
@@ -237,7 +237,7 @@ impl Kernel for Machine {
 
 impl Parallel for Machine {
     fn fork(&mut self) -> Option<Peer> {
-        let alone = !self.program.counts && !self.owes_end && !self.owes_end_aside;
+        let alone = !self.program.counts && !self.newline_missing && !self.newline_missing_aside;
         alone.then(|| Peer::of_blocks(Machine::new(self.program.clone(), self.manner)))
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Passes {
     passes: Vec<Pass>,
     judges: Judges,
     /// Whether the last printed line lacks its terminator, which comes before any further output.
-    owes_end: bool,
+    newline_missing: bool,
     /// The output of one pass for the next.
     made: Vec<u8>,
     spare: Vec<u8>,
@@ -55,7 +55,7 @@ impl Passes {
         let mut passes = first.iter().map(pass).collect::<Option<Vec<Pass>>>()?;
         passes.push(if manner.quiet { printing_pass(last)? } else { pass(last)? });
         let judges = program.judges;
-        Some(Passes { passes, judges, owes_end: false, made: Vec::new(), spare: Vec::new() })
+        Some(Passes { passes, judges, newline_missing: false, made: Vec::new(), spare: Vec::new() })
     }
 
     /// Runs all passes over whole lines.
@@ -74,7 +74,7 @@ impl Passes {
     /// Runs all passes; adds an earlier line's missing terminator, and leaves `out` unchanged on failure.
     fn print(&mut self, lines: &[u8], out: &mut Vec<u8>) -> Result<(), Stop> {
         let start = out.len();
-        if self.owes_end {
+        if self.newline_missing {
             out.push(b'\n');
         }
         let printed = out.len();
@@ -82,7 +82,7 @@ impl Passes {
         if result.is_err() || out.len() == printed {
             out.truncate(start);
         } else {
-            self.owes_end = false;
+            self.newline_missing = false;
         }
         result
     }
@@ -107,7 +107,7 @@ impl Passes {
         self.print(&[line, b"\n"].concat(), out)?;
         if out.len() > before {
             out.pop();
-            self.owes_end = true;
+            self.newline_missing = true;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Kernel for Passes {
 
 impl Parallel for Passes {
     fn fork(&mut self) -> Option<Peer> {
-        (!self.owes_end).then(|| Peer::of_blocks(self.clone()))
+        (!self.newline_missing).then(|| Peer::of_blocks(self.clone()))
     }
 }
 

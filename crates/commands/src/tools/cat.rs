@@ -12,7 +12,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::versions::{self, OtherVersions};
-use pelton_simd::bits::{self, RANGES, STEP};
+use pelton_simd::byte_masks::{self, RANGES, STEP};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -366,7 +366,7 @@ impl EachByte {
         !ends_with_cr
             && block.chunks(PIECE).all(|piece| {
                 let words = &mut words[..piece.len().div_ceil(STEP)];
-                bits::within(piece, &self.changed, words);
+                byte_masks::within(piece, &self.changed, words);
                 words.iter().fold(0, |any, word| any | word) == 0
             })
     }
@@ -385,7 +385,7 @@ impl EachByte {
         let mut done = 0;
         for (index, piece) in block[..end].chunks(PIECE).enumerate() {
             let words = &mut words[..piece.len().div_ceil(STEP)];
-            bits::within(piece, &self.changed, words);
+            byte_masks::within(piece, &self.changed, words);
             for (start, &word) in (index * PIECE..).step_by(STEP).zip(&*words) {
                 let mut hits = word;
                 if hits.count_ones() > DENSE && !self.keeps_cr {

@@ -14,7 +14,7 @@ macro_rules! registry {
 
 // One line per tool: `mod NAME;` for a file or folder here, `use PATH;` for a row elsewhere.
 registry! {
-    use crate::awk::tool::AWK;
+    use crate::awk::tool_rows::AWK;
     mod cat;
     mod comm;
     mod cut;
@@ -23,14 +23,14 @@ registry! {
     mod find;
     mod fold;
     use crate::grep::TOOL;
-    use crate::awk::tool::GAWK;
+    use crate::awk::tool_rows::GAWK;
     mod head;
     mod join;
-    use crate::awk::tool::NAWK;
+    use crate::awk::tool_rows::NAWK;
     mod nl;
-    use crate::awk::tool::ORIGINAL_AWK;
+    use crate::awk::tool_rows::ORIGINAL_AWK;
     mod paste;
-    use crate::awk::tool::MAWK;
+    use crate::awk::tool_rows::MAWK;
     mod json;
     mod printf;
     mod rev;

@@ -109,7 +109,7 @@ impl Oracle {
             }
             child.wait_with_output().expect("its output")
         });
-        let status = if guard.has_barked() { ENDLESS } else { output.status.code().unwrap_or(-1) };
+        let status = if guard.has_timed_out() { ENDLESS } else { output.status.code().unwrap_or(-1) };
         Answer { stdout: output.stdout, stderr: output.stderr, status }
     }
 }

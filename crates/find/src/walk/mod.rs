@@ -10,13 +10,13 @@ mod bound;
 mod incremental;
 mod items;
 mod listed_directory;
-mod outlet;
 mod pool;
 mod run;
 mod sequence;
 mod settings;
 mod tally;
 mod worker;
+mod worker_output;
 
 use crate::query::Query;
 use crate::sink::Sink;

@@ -43,7 +43,7 @@ pub(super) struct Pool {
     state: Mutex<State>,
     wake: Condvar,
     /// Number of idle workers less number of queued tasks: while it is above 0, busy workers give work away.
-    hungry: AtomicUsize,
+    idle_without_task: AtomicUsize,
     waiting: AtomicUsize,
     /// Whether a failed write was reported.
     pub lost: AtomicBool,
@@ -65,7 +65,7 @@ impl Pool {
         Pool {
             state: Mutex::new(State { tasks: VecDeque::new(), workers: 1, idle: 0, done: false }),
             wake: Condvar::new(),
-            hungry: AtomicUsize::new(0),
+            idle_without_task: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             lost: AtomicBool::new(false),
         }
@@ -76,7 +76,7 @@ impl Pool {
     }
 
     fn tell(&self, state: &State) {
-        self.hungry.store(state.idle.saturating_sub(state.tasks.len()), Ordering::Relaxed);
+        self.idle_without_task.store(state.idle.saturating_sub(state.tasks.len()), Ordering::Relaxed);
         self.waiting.store(state.tasks.len(), Ordering::Relaxed);
     }
 
@@ -86,8 +86,8 @@ impl Pool {
     }
 
     /// Whether an idle worker has no queued task.
-    pub fn is_hungry(&self) -> bool {
-        self.hungry.load(Ordering::Relaxed) > 0
+    pub fn has_idle_worker(&self) -> bool {
+        self.idle_without_task.load(Ordering::Relaxed) > 0
     }
 
     /// Returns the number of queued tasks.

@@ -7,7 +7,7 @@ use crate::polled_descriptors::polled;
 use pelton_record::diagnosis::Holder;
 use pelton_sys::calls::{self, Call, Child, Polled};
 use pelton_sys::descriptors::{self, Descriptor, Target};
-use pelton_sys::locks::{self, Blocked};
+use pelton_sys::file_locks::{self, Blocked};
 use pelton_sys::{other_process, procfs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -231,7 +231,7 @@ impl<'w> Resolver<'w> {
         };
         let mut by = self.holders.of_file(&one.target, (pid, fd));
         by.retain(|holder| holder.fd.is_some_and(|fd| descriptors::is_locked(holder.pid, fd)));
-        let locks = self.locks.get_or_init(locks::blocked);
+        let locks = self.locks.get_or_init(file_locks::blocked);
         let taken = locks.iter().filter(|one| one.waiter == pid).filter_map(|one| one.holder);
         let taken =
             taken.filter(|holder| self.processes.get(holder).is_some_and(|one| !one.tasks.is_empty()));

@@ -6,14 +6,14 @@
 //! `commands` sums by program, and `launches` by the line of a shell script that started them.
 
 mod commands;
-mod family;
 mod launches;
 mod process;
+mod process_tree;
 mod relations;
 mod shape;
 
-pub use family::Family;
 pub use launches::{Launched, Launches, Started};
+pub use process_tree::Family;
 
 /// From this many processes on, the cost of starting one is worth reporting.
 pub const MANY_PROCESSES: u64 = 20;

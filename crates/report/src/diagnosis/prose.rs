@@ -48,7 +48,7 @@ fn label(health: Health) -> (&'static str, Role) {
         Health::Dead => ("DEAD", Role::Failed),
         Health::Slow => ("SLOW", Role::Mark),
         Health::Idle => ("IDLE", Role::Dim),
-        Health::Unknown => ("UNKNOWN", Role::Input),
+        Health::Unknown => ("UNKNOWN", Role::BlockedOnRead),
     }
 }
 

@@ -113,7 +113,7 @@ pub struct Subject<'a> {
 
 /// Renders `run` in `format`. The text ends with a newline.
 pub fn render(run: &Run, format: Format, style: &Style) -> String {
-    let inner = inside::looked_into(run, style);
+    let inner = inside::inner_pipelines(run, style);
     format.render(&Subject { run, shown: inner.as_ref().unwrap_or(run) }, style)
 }
 

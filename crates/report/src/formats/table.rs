@@ -103,7 +103,7 @@ fn legend(run: &Run, pipes: bool, style: &Style) -> Vec<Pieces> {
     let mut entries: Vec<_> = columns::keys(run).map(|key| named(key.piece(style), key.name)).collect();
     if pipes {
         let signs = if style.unicode { "▁…█" } else { "_..#" };
-        entries.push(named(Pieces::one(Role::Room, signs), "its pipe from empty to full"));
+        entries.push(named(Pieces::one(Role::BlockedOnWrite, signs), "its pipe from empty to full"));
     }
     let mut lines = vec![];
     let mut line = Pieces::default();

@@ -60,7 +60,7 @@ impl Worker<'_> {
         if let Some(name) = after {
             self.evaluate_at_top(name, Kind::Directory);
         }
-        self.outlet.settle(self.run, &mut self.tally);
+        self.output.settle(self.run, &mut self.tally);
     }
 
     /// Whether it is on the file system to be searched. Records its identity where links are followed.

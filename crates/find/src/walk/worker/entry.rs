@@ -68,12 +68,12 @@ impl Worker<'_> {
                 items::put_text(&mut self.items, &said.text);
             }
         } else {
-            self.outlet.errors.append(&mut said.errors);
+            self.output.errors.append(&mut said.errors);
             // If two workers find the entry that ends the search, the second one's output is dropped.
             if !quit || !self.run.found.swap(true, Ordering::Relaxed) {
-                self.outlet.text.append(&mut said.text);
+                self.output.text.append(&mut said.text);
             }
-            self.outlet.settle(self.run, &mut self.tally);
+            self.output.settle(self.run, &mut self.tally);
         }
         said.text.clear();
         said.errors.clear();

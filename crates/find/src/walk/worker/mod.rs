@@ -7,12 +7,12 @@ mod tasks;
 use super::bound::Slot;
 use super::items::{self, Item};
 use super::listed_directory::ListedDirectory;
-use super::outlet::Outlet;
 use super::pool::{Ancestor, Task};
 use super::run::Run;
 use super::sequence::{Sequence, SequenceSlot};
 use super::settings::Order;
 use super::tally::{Event, Tally};
+use super::worker_output::WorkerOutput;
 use crate::evaluate::Evaluator;
 use crate::message;
 use crate::pattern::Pattern;
@@ -62,7 +62,7 @@ pub(super) struct Worker<'r> {
     evaluator: Evaluator<'r>,
     /// The pattern that names must match first, if there is one.
     wanted: Option<&'r Pattern>,
-    outlet: Outlet,
+    output: WorkerOutput,
     buffer: Box<[u8]>,
     spans: Vec<(u64, Range<usize>)>,
     tally: Tally,
@@ -89,7 +89,7 @@ impl<'r> Worker<'r> {
             closed: 0,
             evaluator: Evaluator::new(run.query, run.sink),
             wanted: run.query.first_asks(),
-            outlet: Outlet::default(),
+            output: WorkerOutput::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             spans: Vec::new(),
             tally: Tally { worker: index, ..Tally::default() },
@@ -103,7 +103,7 @@ impl<'r> Worker<'r> {
     /// Runs the first worker: begins at the starting points, and calls `help` once other workers could help.
     pub fn begin(mut self, help: &dyn Fn()) -> Tally {
         let mut help = (self.run.settings.workers > 1 && !self.lazy).then_some(help);
-        self.outlet.part = self.run.sequence.as_ref().map(Sequence::first);
+        self.output.part = self.run.sequence.as_ref().map(Sequence::first);
         self.start();
         self.work(&mut help);
         self.finish_task(Slot::None);
@@ -195,7 +195,7 @@ impl<'r> Worker<'r> {
         self.items = task.items;
         self.closed = 0;
         self.commissioned = !self.run.bound.makes_none();
-        self.outlet.part = task.part;
+        self.output.part = task.part;
         let path = self.path.len();
         self.push(task.place, 0, path, task.depth, task.more, None);
     }
@@ -210,8 +210,8 @@ impl<'r> Worker<'r> {
                 run.fail();
             }
         }
-        self.outlet.flush(run, &mut self.tally);
-        if let (Some(part), Some(sequence)) = (self.outlet.part.take(), &run.sequence) {
+        self.output.flush(run, &mut self.tally);
+        if let (Some(part), Some(sequence)) = (self.output.part.take(), &run.sequence) {
             match sequence.close(&part, self.quit) {
                 Ok(false) => {}
                 Ok(true) => run.stop(),
@@ -261,7 +261,7 @@ impl<'r> Worker<'r> {
         if self.is_over() {
             return self.abandon();
         }
-        if self.run.pool.is_hungry() {
+        if self.run.pool.has_idle_worker() {
             self.share();
         }
         let Some(frame) = self.frames.last_mut() else { return };
@@ -282,11 +282,11 @@ impl<'r> Worker<'r> {
             Item::Entry(name, kind) => return self.turn(name, kind),
             Item::Directory(name) => return self.descend(name),
         }
-        self.outlet.settle(self.run, &mut self.tally);
+        self.output.settle(self.run, &mut self.tally);
     }
 
     fn is_over(&self) -> bool {
-        self.quit || self.run.stops() || self.outlet.part.as_ref().is_some_and(SequenceSlot::is_dead)
+        self.quit || self.run.stops() || self.output.part.as_ref().is_some_and(SequenceSlot::is_dead)
     }
 
     fn abandon(&mut self) {
@@ -329,9 +329,9 @@ impl<'r> Worker<'r> {
 
     fn print(&mut self, item: Item) {
         match item {
-            Item::Text(range) => self.outlet.text.extend_from_slice(&self.items[range]),
+            Item::Text(range) => self.output.text.extend_from_slice(&self.items[range]),
             Item::Error(range) => {
-                self.outlet.errors.extend_from_slice(&self.items[range]);
+                self.output.errors.extend_from_slice(&self.items[range]);
                 self.quit |= self.run.settings.stop_on_error;
             }
             _ => {}
@@ -341,7 +341,7 @@ impl<'r> Worker<'r> {
     /// Reports an error for the directory whose path is this prefix of `self.path`.
     fn complain(&mut self, path: usize, error: &io::Error) {
         let manner = self.run.query.manner;
-        let into = if self.lazy { &mut self.evaluator.said.errors } else { &mut self.outlet.errors };
+        let into = if self.lazy { &mut self.evaluator.said.errors } else { &mut self.output.errors };
         message::failed(&self.path[..path], error, manner, into);
         if self.lazy {
             self.evaluator.said.failed = true;
@@ -349,7 +349,7 @@ impl<'r> Worker<'r> {
         } else {
             // In order, the search ends here; otherwise, it ends for all workers.
             self.quit |= self.ordered && self.run.settings.stop_on_error;
-            self.outlet.settle(self.run, &mut self.tally);
+            self.output.settle(self.run, &mut self.tally);
         }
     }
 }

@@ -62,10 +62,10 @@ impl Worker<'_> {
     pub(super) fn split_for_child(&mut self) -> Option<SequenceSlot> {
         let run = self.run;
         let sequence = run.sequence.as_ref()?;
-        self.outlet.flush(run, &mut self.tally);
-        let before = self.outlet.part.take()?;
+        self.output.flush(run, &mut self.tally);
+        let before = self.output.part.take()?;
         let child = sequence.split(&before);
-        self.outlet.part = Some(sequence.split(&child));
+        self.output.part = Some(sequence.split(&child));
         if let Err(error) = sequence.close(&before, false) {
             run.lose(&error);
         }
@@ -105,7 +105,7 @@ impl Worker<'_> {
             below.end = below.at;
         }
         let sequence = self.run.sequence.as_ref();
-        let part = sequence.zip(self.outlet.part.as_ref()).map(|(sequence, part)| sequence.split(part));
+        let part = sequence.zip(self.output.part.as_ref()).map(|(sequence, part)| sequence.split(part));
         Task {
             items: packed,
             more,

@@ -3,10 +3,10 @@
 //! With the masks, a caller moves from field to field without reading the bytes between, and counts fields
 //! without reading any.
 
-use crate::bits::fill;
+use crate::byte_masks::fill;
 
 /// How many bytes one mask covers.
-pub const STEP: usize = crate::bits::STEP;
+pub const STEP: usize = crate::byte_masks::STEP;
 
 /// Fills `words` with one mask for each 64 bytes: bit i of word w says whether byte 64w + i is one of
 /// `members`. Bits past the end are 0.

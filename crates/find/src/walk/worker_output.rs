@@ -11,7 +11,7 @@ const FULL: usize = 32 << 10;
 const PATIENCE_NS: u64 = 20_000_000;
 
 #[derive(Default)]
-pub(super) struct Outlet {
+pub(super) struct WorkerOutput {
     pub text: Vec<u8>,
     pub errors: Vec<u8>,
     /// The place of the output in the sequence, if order matters.
@@ -19,7 +19,7 @@ pub(super) struct Outlet {
     flushed_ns: u64,
 }
 
-impl Outlet {
+impl WorkerOutput {
     /// Writes the output if it is due.
     pub fn settle(&mut self, run: &Run<'_>, tally: &mut Tally) {
         if self.text.is_empty() && self.errors.is_empty() {
