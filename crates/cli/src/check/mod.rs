@@ -87,7 +87,7 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
 }
 
 /// The outcome of pelton's run.
-struct Ours {
+struct PeltonRun {
     printed: File,
     length: u64,
     /// The reader closed the output early.
@@ -97,7 +97,7 @@ struct Ours {
 }
 
 /// The outcome of another run, compared.
-struct Theirs {
+struct ShellRun {
     difference: Option<Difference>,
     digest: Digest,
     messages: Vec<u8>,
@@ -114,7 +114,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// Runs pelton as without `--check`; passes its output on, and keeps a copy.
-    fn first_run(&mut self) -> io::Result<Ours> {
+    fn first_run(&mut self) -> io::Result<PeltonRun> {
         let exec = self.pelton(&[])?;
         let mut printed = tempfile::tempfile()?;
         let (mut length, mut cut_off, mut messages) = (0, false, Vec::new());
@@ -131,11 +131,11 @@ impl Check<'_> {
             Ok(true)
         };
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
-        Ok(Ours { printed, length, cut_off, messages, ended })
+        Ok(PeltonRun { printed, length, cut_off, messages, ended })
     }
 
     /// Runs `exec`, compares its outcome.
-    fn beside(&mut self, exec: Exec, ours: &Ours, progress: &mut Progress) -> io::Result<Theirs> {
+    fn beside(&mut self, exec: Exec, ours: &PeltonRun, progress: &mut Progress) -> io::Result<ShellRun> {
         let mut comparer = Comparer::new(&ours.printed, ours.length, ours.cut_off);
         let mut messages = Vec::new();
         let mut out = |bytes: &[u8]| {
@@ -148,7 +148,7 @@ impl Check<'_> {
         };
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
         let (difference, digest) = comparer.finish()?;
-        Ok(Theirs { difference, digest, messages, ended })
+        Ok(ShellRun { difference, digest, messages, ended })
     }
 
     fn shell_name(&self) -> String {
@@ -156,13 +156,13 @@ impl Check<'_> {
     }
 
     /// Runs the shell, and reports how it compares.
-    fn judge(&mut self, plan: &Plan, ours: &Ours) -> io::Result<Ending> {
+    fn judge(&mut self, plan: &Plan, ours: &PeltonRun) -> io::Result<Ending> {
         let shell = self.shell_name();
         let mut progress = Progress::new(ours.length);
         progress.start(format!("{shell} runs it too"));
         let theirs = self.beside(self.shell.clone(), ours, &mut progress)?;
         progress.stop();
-        if agree(ours, &theirs) {
+        if same_result(ours, &theirs) {
             terminal::say(&format!("pelton: checked: {}\n", sameness(ours, &shell)));
             return Ok(match ours.ended {
                 Ended::Exited(status) => Ending::Status(status),
@@ -181,14 +181,14 @@ impl Check<'_> {
     fn explain(
         &mut self,
         plan: &Plan,
-        ours: &Ours,
-        theirs: &Theirs,
+        ours: &PeltonRun,
+        theirs: &ShellRun,
         progress: &mut Progress,
     ) -> io::Result<String> {
         let shell = self.shell_name();
         progress.start(format!("{shell} runs it once more"));
         let again = self.beside(self.shell.clone(), ours, progress)?;
-        if !alike(&again, theirs) {
+        if !same_shell_result(&again, theirs) {
             return Ok(format!(
                 "  {shell} does not agree with itself either: what this text prints changes from run to run,\n  \
                  so it cannot be checked by comparing two runs\n"
@@ -205,7 +205,7 @@ impl Check<'_> {
         for name in names {
             progress.start(format!("looking for the cause: without {name}"));
             let exec = self.pelton(&["--without".into(), name.clone().into()])?;
-            if alike(&self.beside(exec, ours, progress)?, theirs) {
+            if same_shell_result(&self.beside(exec, ours, progress)?, theirs) {
                 return Ok(format!(
                     "  with --without {name} it is the same as from {shell}: use that, and {REPORT}\n"
                 ));
@@ -216,7 +216,7 @@ impl Check<'_> {
         }
         progress.start("looking for the cause: nothing native".to_owned());
         let exec = self.pelton(&["--faithful".into()])?;
-        Ok(match alike(&self.beside(exec, ours, progress)?, theirs) {
+        Ok(match same_shell_result(&self.beside(exec, ours, progress)?, theirs) {
             true => format!("  with --faithful it is the same as from {shell}: use that, and {REPORT}\n"),
             false => format!("  it differs with --faithful too; {REPORT}\n"),
         })
@@ -253,18 +253,18 @@ fn keep(messages: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Whether the other run agrees with pelton's.
-fn agree(ours: &Ours, theirs: &Theirs) -> bool {
+fn same_result(ours: &PeltonRun, theirs: &ShellRun) -> bool {
     theirs.difference.is_none()
         && same_messages(&ours.messages, &theirs.messages)
         && ours.ended.status() == theirs.ended.status()
 }
 
 /// Whether two other runs agree.
-fn alike(a: &Theirs, b: &Theirs) -> bool {
+fn same_shell_result(a: &ShellRun, b: &ShellRun) -> bool {
     a.digest == b.digest && a.ended.status() == b.ended.status() && same_messages(&a.messages, &b.messages)
 }
 
-fn sameness(ours: &Ours, shell: &str) -> String {
+fn sameness(ours: &PeltonRun, shell: &str) -> String {
     let bytes = if ours.length == 1 { "byte".to_owned() } else { format!("{} bytes", ours.length) };
     let said = if ours.messages.is_empty() { "" } else { ", says the same on standard error" };
     match ours.cut_off {
@@ -277,7 +277,7 @@ fn sameness(ours: &Ours, shell: &str) -> String {
 }
 
 /// Describes what differs.
-fn differences(ours: &Ours, theirs: &Theirs, shell: &str) -> String {
+fn differences(ours: &PeltonRun, theirs: &ShellRun, shell: &str) -> String {
     let mut text = format!("pelton: this is not what {shell} prints\n");
     if let Some(found) = &theirs.difference {
         text +=

@@ -37,7 +37,7 @@ impl Drop for Redirected {
 }
 
 /// Runs with standard output drained and standard error discarded.
-pub fn quietly(run: impl FnOnce() -> Result<Measured, Failure>) -> Result<Measured, Failure> {
+pub fn with_hidden_output(run: impl FnOnce() -> Result<Measured, Failure>) -> Result<Measured, Failure> {
     let cannot = |error: io::Error| Failure::io("cannot open /dev/null", &error);
     let null = File::options().write(true).open("/dev/null").map_err(cannot)?;
     let (_drain, _redirected) = (Drain::start()?, RedirectedStderr::into(&null)?);

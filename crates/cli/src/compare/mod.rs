@@ -13,7 +13,7 @@ use crate::source::{self, Source};
 use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::time::{Input, Measured, measure};
-use hidden_output::{Kept, quietly};
+use hidden_output::{Kept, with_hidden_output};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
 use pelton_run::{Compared, Environment, Options};
 use std::ffi::OsStr;
@@ -86,7 +86,7 @@ impl Session<'_> {
         'pairs: for pair in 0..args.runs as usize {
             // The order alternates, so that warm caches favour neither.
             for side in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
-                let measured = quietly(|| self.measure(side))?;
+                let measured = with_hidden_output(|| self.measure(side))?;
                 bar.inc(1);
                 if measured.interrupted {
                     interrupted = true;
@@ -114,7 +114,7 @@ impl Session<'_> {
     fn outputs(&self, args: &CompareArgs) -> Result<Option<Outputs>, Failure> {
         if args.any_output {
             for side in [0, 1] {
-                if quietly(|| self.measure(side))?.interrupted {
+                if with_hidden_output(|| self.measure(side))?.interrupted {
                     return Ok(None);
                 }
             }

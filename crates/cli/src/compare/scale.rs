@@ -1,6 +1,6 @@
 //! `pelton compare --input-scale`: each text on growing prefixes of standard input.
 
-use super::hidden_output::quietly;
+use super::hidden_output::with_hidden_output;
 use super::{INTERRUPTED, resolve};
 use crate::args::CompareArgs;
 use crate::ending::Ending;
@@ -70,7 +70,7 @@ fn point(
         let mut part = part;
         part.rewind().map_err(cannot)?;
         stdio::set_stdin(part.as_fd()).map_err(cannot)?;
-        let measured = quietly(|| measure(text, environment, Options::FAITHFULLY))?;
+        let measured = with_hidden_output(|| measure(text, environment, Options::FAITHFULLY))?;
         bar.inc(1);
         if measured.interrupted {
             return Ok(None);
