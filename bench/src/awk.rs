@@ -10,8 +10,8 @@ use super::results::{Claim, Results};
 use super::shell_and_run::{Place, digest};
 use super::{Bench, stats};
 use workbench::Outcome;
+use workbench::cargo_workspace::{on_path, root};
 use workbench::inputs::{ACCESS_LOG, JSON_MENU, LINES, PURCHASES, Recipe};
-use workbench::workspace::{on_path, root};
 
 /// Each program, as shell words after the name of an awk, and whether two threads can share the work.
 const CASES: &[(&str, &str, bool)] = &[

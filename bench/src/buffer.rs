@@ -10,8 +10,8 @@ use super::results::{Claim, Results, Unit, table};
 use super::shell_and_run::Place;
 use super::{Bench, stats};
 use workbench::Outcome;
+use workbench::cargo_workspace::on_path;
 use workbench::inputs::LINES;
-use workbench::workspace::on_path;
 
 /// A writer, and a reader that keeps up with it.
 const KEEPS_UP: &str = "cat f | BUFFER | cat > /dev/null";

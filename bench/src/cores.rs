@@ -12,8 +12,8 @@ use super::results::{Claim, Results, Unit, table};
 use super::shell_and_run::Place;
 use super::{Bench, stats};
 use workbench::Outcome;
+use workbench::cargo_workspace::on_path;
 use workbench::inputs::{LINES, PROSE, PURCHASES, Recipe};
-use workbench::workspace::on_path;
 
 /// Work for several threads.
 struct Case {

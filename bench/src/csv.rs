@@ -11,8 +11,8 @@ use super::contest::{Contender, Samples, contest};
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
 use workbench::Outcome;
+use workbench::cargo_workspace::on_path;
 use workbench::inputs::CSV;
-use workbench::workspace::on_path;
 
 const HEADER: &[u8] = b"id,day,customer,city,good,price,state\n";
 /// Each query: for pelton, and for the others.

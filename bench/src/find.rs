@@ -14,9 +14,9 @@ use super::contest::{Contender, Samples, contest};
 use super::results::{self, Claim, Results, Unit, table};
 use super::{Bench, stats};
 use workbench::Outcome;
+use workbench::cargo_workspace::{on_path, root};
 use workbench::inputs::Rng;
 use workbench::steps::{step, timed};
-use workbench::workspace::{on_path, root};
 
 /// The greatest depth of directories.
 const DEEPEST: usize = 12;

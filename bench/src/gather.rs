@@ -186,7 +186,8 @@ mod tests {
     fn the_results_that_are_kept_can_be_gathered() {
         let dir = std::env::temp_dir().join(format!("pelton-gather-test-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        for entry in fs::read_dir(workbench::workspace::root().join("bench/results")).unwrap().flatten() {
+        for entry in fs::read_dir(workbench::cargo_workspace::root().join("bench/results")).unwrap().flatten()
+        {
             fs::copy(entry.path(), dir.join(entry.file_name())).unwrap();
         }
         let all = fs::read_to_string(run(&dir).unwrap()).unwrap();

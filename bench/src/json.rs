@@ -10,8 +10,8 @@ use super::contest::{Contender, Samples, contest, peak_bytes};
 use super::results::{Claim, Results, Unit, table};
 use super::{Bench, stats};
 use workbench::Outcome;
+use workbench::cargo_workspace::{on_path, root};
 use workbench::inputs::{JSON_MENU, PEOPLE};
-use workbench::workspace::{on_path, root};
 
 /// The number of menus in the array of the first part.
 const MENUS: usize = 118_000;

@@ -41,7 +41,7 @@ use std::path::PathBuf;
 use lexopt::prelude::*;
 
 use results::Results;
-use workbench::workspace::{release_binary, root, target_dir};
+use workbench::cargo_workspace::{release_binary, root, target_dir};
 use workbench::{Failure, Outcome, inputs};
 
 /// A benchmark: its name and its function.

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
-use workbench::workspace::{on_path, root};
+use workbench::cargo_workspace::{on_path, root};
 
 /// Programs whose version a result should name.
 const PROGRAMS: [&str; 9] = ["bash", "dash", "sort", "grep", "sed", "gawk", "mawk", "original-awk", "gzip"];

@@ -11,9 +11,9 @@ use serde_json::Value as Json;
 
 use pelton_bench::contest::{Contender, Samples, contest};
 use pelton_bench::shell_and_run::Place;
+use workbench::cargo_workspace::{root, target_dir};
 use workbench::inputs::{self, Recipe};
 use workbench::running::Running;
-use workbench::workspace::{root, target_dir};
 use workbench::{Failure, Outcome};
 
 /// The usual locale, sorted by bytes. Bytes that are not UTF-8 are not characters.

@@ -28,8 +28,8 @@ use finding::Finding;
 use lab::Lab;
 use pelton_bench::machine;
 use shape::Shape;
+use workbench::cargo_workspace::{release_binary, root, target_dir};
 use workbench::steps::timed;
-use workbench::workspace::{release_binary, root, target_dir};
 use workbench::{Failure, Outcome};
 
 /// An experiment: what was published, what is expected here, and how to measure it.

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use super::lab::Lab;
 use workbench::Outcome;
+use workbench::cargo_workspace::{on_path, root};
 use workbench::setup;
-use workbench::workspace::{on_path, root};
 
 /// Debian packages of programs that only the full form uses.
 const PROGRAMS: [&str; 4] = ["ghc", "gron", "parallel", "ruby"];

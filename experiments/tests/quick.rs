@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pelton_experiments::{Options, all, run};
 use serde_json::Value;
-use workbench::workspace::tested_binary;
+use workbench::cargo_workspace::tested_binary;
 
 /// All that the requirements list.
 const IDS: [&str; 26] = [

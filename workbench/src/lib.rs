@@ -2,11 +2,11 @@
 //! background processes, and machine set-up.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool speaks")]
 
+pub mod cargo_workspace;
 pub mod inputs;
 pub mod running;
 pub mod setup;
 pub mod steps;
-pub mod workspace;
 
 use std::error::Error;
 

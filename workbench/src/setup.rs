@@ -6,8 +6,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
 
+use crate::cargo_workspace::{cargo, on_path, root};
 use crate::steps::{step, timed};
-use crate::workspace::{cargo, on_path, root};
 use crate::{Failure, Outcome};
 
 /// Programs from crates.io, and the version to install if missing.

@@ -3,8 +3,8 @@
 //! A separate command because it downloads the advisory database, which tests must not need.
 
 use workbench::Outcome;
+use workbench::cargo_workspace::cargo;
 use workbench::steps::step;
-use workbench::workspace::cargo;
 
 /// Runs cargo-deny.
 pub fn run() -> Outcome {

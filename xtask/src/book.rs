@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use workbench::Outcome;
+use workbench::cargo_workspace::{cargo, root, target_dir};
 use workbench::steps::{step, timed};
-use workbench::workspace::{cargo, root, target_dir};
 
 /// The version of mdBook that builds the book.
 const MDBOOK_VERSION: &str = "0.5.4";

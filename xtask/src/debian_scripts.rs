@@ -4,8 +4,8 @@
 //! its counts.
 
 use workbench::Outcome;
+use workbench::cargo_workspace::cargo;
 use workbench::steps::step;
-use workbench::workspace::cargo;
 
 /// Runs the test.
 pub fn run() -> Outcome {

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use workbench::Outcome;
+use workbench::cargo_workspace::{release_binary, target_dir};
 use workbench::inputs::ACCESS_LOG;
-use workbench::workspace::{release_binary, target_dir};
 
 const PIPELINE: &str =
     "cat access.log | grep ' 404 ' | awk '{print $7}' | sort | uniq -c | sort -rn | head -n 3";

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::registries;
-use workbench::workspace::{metadata, root};
+use workbench::cargo_workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
 /// The crates of pelton, each before its importers.

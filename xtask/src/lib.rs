@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use lexopt::prelude::*;
 use pelton_bench as bench;
 use pelton_experiments as experiments;
-use workbench::{Outcome, setup, workspace};
+use workbench::{Outcome, cargo_workspace, setup};
 
 /// The help text.
 pub const HELP: &str = "\
@@ -104,7 +104,7 @@ fn run() -> Outcome {
 
 /// Builds the release binary.
 fn build() -> Outcome {
-    println!("{}", workspace::release_binary()?.display());
+    println!("{}", cargo_workspace::release_binary()?.display());
     Ok(())
 }
 

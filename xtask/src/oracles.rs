@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lexopt::prelude::*;
+use workbench::cargo_workspace::on_path;
 use workbench::setup::install;
 use workbench::steps::{step, timed};
-use workbench::workspace::on_path;
 use workbench::{Failure, Outcome};
 
 /// A Debian release: the name of its root, and its suite.

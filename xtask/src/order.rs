@@ -18,8 +18,8 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use workbench::cargo_workspace::{release_binary_mapped, root, target_dir};
 use workbench::steps::timed;
-use workbench::workspace::{release_binary_mapped, root, target_dir};
 use workbench::{Failure, Outcome};
 
 /// The file to write; the package's build script gives it to the linker.

@@ -8,9 +8,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use workbench::Outcome;
+use workbench::cargo_workspace::{cargo, on_path, release_binary, root, target_dir};
 use workbench::setup;
 use workbench::steps::{step, timed};
-use workbench::workspace::{cargo, on_path, release_binary, root, target_dir};
 
 /// A program, and its Debian package.
 const NEEDED: [(&str, &str); 3] =

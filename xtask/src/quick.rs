@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use crate::{Outcome, law, registries};
+use workbench::cargo_workspace::{cargo, on_path, root};
 use workbench::steps::{all, step, timed};
-use workbench::workspace::{cargo, on_path, root};
 
 /// Runs formatting, the law, clippy and unit tests: all of them, even after a failure.
 pub fn run() -> Outcome {

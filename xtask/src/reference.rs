@@ -3,8 +3,8 @@
 //! A test (`crates/cli/tests/manual.rs`) checks that the pages are up to date.
 
 use workbench::Outcome;
+use workbench::cargo_workspace::{cargo, root};
 use workbench::steps::step;
-use workbench::workspace::{cargo, root};
 
 /// Rewrites docs/reference.
 pub fn run() -> Outcome {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use workbench::Outcome;
+use workbench::cargo_workspace::{cargo, root};
 use workbench::steps::{all, step};
-use workbench::workspace::{cargo, root};
 
 /// The folders.
 pub const FOLDERS: [&str; 4] = [

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::{Outcome, quick, setup};
+use workbench::cargo_workspace::{cargo, static_options, target_dir};
 use workbench::steps::{all, seconds, step};
-use workbench::workspace::{cargo, static_options, target_dir};
 
 /// Sets up, checks and tests, even after a failure. The last lines are cargo test's own, and their sum.
 pub fn run() -> Outcome {
@@ -39,7 +39,8 @@ fn seed() -> String {
 /// What a machine may lack: large, and not itself tested.
 const MAY_LACK: [&str; 5] = ["a browser", "go", "javac", "node", "ruby"];
 
-/// Tests with their own command, which take minutes or need another machine.
+/// Ignored tests that do not fail the run: they take long, or start programs of the machine. Any other
+/// ignored test fails it.
 const LONG: [&str; 4] = [
     "five_hundred_points_of_harm",
     "those_that_print_a_help_do_so",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use workbench::workspace::{cargo, root, target_dir};
+use workbench::cargo_workspace::{cargo, root, target_dir};
 
 const PAGES: [&str; 4] = ["command", "rule", "format", "probe"];
 

@@ -1,6 +1,6 @@
 //! The command lines of the sweep: every command with a kernel, with its popular options.
 
-/// Command lines of one tool. `@` stands for the operand, which is a file or nothing.
+/// Command lines of one tool. `@` becomes the input file's name, or `-` when the data comes through a pipe.
 pub struct Lines {
     /// Their name for `--only`.
     pub tool: &'static str,

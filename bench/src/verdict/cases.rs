@@ -6,8 +6,8 @@ use super::{COMPUTES, Case, EITHER, SLEEPS};
 use crate::Bench;
 use crate::contest::{Contender, run_once};
 use workbench::Outcome;
+use workbench::cargo_workspace::root;
 use workbench::inputs::{JSON_MENU, LINES, WORDS};
-use workbench::workspace::root;
 
 /// Two stages count as equal if one costs less than this many times the other.
 const BALANCED: f64 = 1.25;

@@ -244,7 +244,7 @@ impl Channel {
     fn take(&mut self, store: &mut Store) -> Result<(), Error> {
         let Some(input) = &self.input else { return Ok(()) };
         let mut read = |into: &mut [u8]| loop {
-            match pelton_sys::read::into(input.as_fd(), into) {
+            match pelton_sys::spare_capacity::into(input.as_fd(), into) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => return other,
             }

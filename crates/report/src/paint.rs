@@ -125,8 +125,8 @@ impl Pieces {
         out
     }
 
-    /// Returns its roles, each with the length of text that it covers. Blanks look the same in every role, so
-    /// they take their neighbour's.
+    /// Returns runs of one role, each with its length in bytes. Blanks take the role before them; leading
+    /// ones are plain.
     fn stretches(&self) -> Vec<(Role, usize)> {
         let mut out: Vec<(Role, usize)> = vec![];
         for (role, text) in &self.0 {

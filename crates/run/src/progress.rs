@@ -138,8 +138,9 @@ fn workers(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }
 
-/// Returns how much a pipeline has to read, if known: from its plan, or from the files that the first stage
-/// names.
+/// Returns how many bytes a pipeline has to read: as planned, or else the size of the file that the first
+/// stage's standard input is redirected from, or else of all regular files among its arguments. `None` if
+/// that is 0 or unknown.
 pub fn total_bytes(planned: &Planned, first: &StagePlan, around: &Surroundings<'_>) -> Option<u64> {
     if planned.input_bytes.is_some() {
         return planned.input_bytes;

@@ -1,7 +1,7 @@
 //! The resources that a kernel may use besides the thread that drives it.
 
 use pelton_parallel::Helpers;
-use pelton_sys::read::Room;
+use pelton_sys::spare_capacity::Room;
 use pelton_sys::wait::Ended;
 use std::fmt;
 use std::fs::File;

@@ -54,22 +54,26 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Makes a [`Sharing::Blocks`] peer whose blocks are cut as its framing says.
+    /// Makes a peer that shares as [`Sharing::Blocks`]. Its blocks end at record ends if the kernel is framed in
+    /// records, otherwise anywhere.
     pub fn of_blocks(kernel: impl Kernel) -> Self {
         Peer::cut_as_framed(Box::new(kernel), Sharing::Blocks)
     }
 
-    /// Makes a [`Sharing::Sieve`] peer whose blocks are cut as its framing says.
+    /// Makes a peer that shares as [`Sharing::Sieve`]. Its blocks end at record ends if the kernel is framed in
+    /// records, otherwise anywhere.
     pub fn of_sieve(kernel: impl Kernel) -> Self {
         Peer::cut_as_framed(Box::new(kernel), Sharing::Sieve)
     }
 
-    /// Makes a [`Sharing::Fold`] peer whose blocks are cut as its framing says.
+    /// Makes a peer that shares as [`Sharing::Fold`]. Its blocks end at record ends if the kernel is framed in
+    /// records, otherwise anywhere.
     pub fn of_fold(kernel: impl Kernel) -> Self {
         Peer::cut_as_framed(Box::new(kernel), Sharing::Fold)
     }
 
-    /// Makes a [`Sharing::Sums`] peer whose blocks are cut as its framing says.
+    /// Makes a peer that shares as [`Sharing::Sums`]. Its blocks end at record ends if the kernel is framed in
+    /// records, otherwise anywhere.
     pub fn of_sums(kernel: impl Kernel) -> Self {
         Peer::cut_as_framed(Box::new(kernel), Sharing::Sums)
     }

@@ -192,7 +192,9 @@ impl Scan {
         self.text.find("%(").map(|at| self.hazard("a time format of printf", at, at + 2))
     }
 
-    /// Splits at blanks and operators, except in single-quoted text.
+    /// Returns the texts between blanks and operators, each with the separators before it; the last is empty
+    /// if the text ends in separators. Double-quoted text is split as well; single-quoted text is not, if
+    /// `data` knows it.
     fn tokens(&self) -> Vec<Token> {
         // Masks byte by byte, so that offsets stay valid.
         let mut masked = self.text.clone().into_bytes();

@@ -81,7 +81,7 @@ impl Builder {
         self.part(WordPart::Opaque { reason, span });
     }
 
-    /// Adds a glob character, which is literal where file names do not expand.
+    /// Adds an unquoted `*`, `?`, `[` or `{`: as `piece` in an argument, elsewhere as the literal `c`.
     fn glob(&mut self, c: char, piece: Piece) {
         if self.place == WordContext::Argument {
             self.last_bare = u8::try_from(c).ok();

@@ -137,7 +137,8 @@ pub struct Readiness {
     pub lost: bool,
 }
 
-/// Waits until a descriptor is ready, a signal arrives, or `timeout_ns` nanoseconds have passed.
+/// Waits until a descriptor is ready, a signal arrives, or `timeout_ns` nanoseconds have passed (`None`: without
+/// limit). Returns one answer for each descriptor, in order; none is ready after a signal or the timeout.
 ///
 /// # Errors
 /// Those of poll(2).

@@ -9,7 +9,7 @@ use super::finding::Finding;
 use super::lab::Lab;
 use super::programs;
 use workbench::Outcome;
-use workbench::workspace::on_path;
+use workbench::cargo_workspace::on_path;
 
 /// All experiments of this group, in order.
 pub const ALL: &[&Experiment] = &[&b1_stall::EXPERIMENT, &b2_deadlock::EXPERIMENT, &b3_cure::EXPERIMENT];

@@ -9,7 +9,7 @@ use crate::report::plots;
 use crate::shape::{Bound, Shape};
 use crate::{Experiment, shown};
 use workbench::Outcome;
-use workbench::workspace::on_path;
+use workbench::cargo_workspace::on_path;
 
 pub const EXPERIMENT: Experiment = Experiment {
     id: "C1",

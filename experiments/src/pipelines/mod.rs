@@ -21,8 +21,8 @@ use super::Experiment;
 use super::finding::Finding;
 use super::lab::{Lab, list, number, text};
 use workbench::Outcome;
+use workbench::cargo_workspace::on_path;
 use workbench::inputs::JSON_MENU;
-use workbench::workspace::on_path;
 
 /// All experiments of this group, in order.
 pub const ALL: &[&Experiment] = &[

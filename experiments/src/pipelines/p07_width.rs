@@ -11,8 +11,8 @@ use pelton_bench::contest::Contender;
 use pelton_bench::shell_and_run::digest;
 use pelton_bench::stats;
 use workbench::Outcome;
+use workbench::cargo_workspace::on_path;
 use workbench::inputs::LINES;
-use workbench::workspace::on_path;
 
 pub const EXPERIMENT: Experiment = Experiment {
     id: "P7",

@@ -7,8 +7,8 @@ use crate::report::plots;
 use crate::shape::{Bound, Shape};
 use pelton_bench::contest::Samples;
 use workbench::Outcome;
+use workbench::cargo_workspace::on_path;
 use workbench::inputs::JSON_MENU;
-use workbench::workspace::on_path;
 
 pub const EXPERIMENT: Experiment = Experiment {
     id: "P11",

@@ -6,7 +6,7 @@ use crate::lab::{Lab, capture, number};
 use crate::report::plots;
 use crate::shape::{Bound, Shape};
 use workbench::Outcome;
-use workbench::workspace::on_path;
+use workbench::cargo_workspace::on_path;
 
 use super::{plant, statistics};
 

@@ -29,7 +29,7 @@ use targets::{Built, Target};
 use crate::oracles;
 use pelton_bench::machine::describe;
 use workbench::Outcome;
-use workbench::workspace::target_dir;
+use workbench::cargo_workspace::target_dir;
 
 /// The options.
 pub struct Options {

@@ -8,8 +8,8 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use workbench::Outcome;
+use workbench::cargo_workspace::cargo;
 use workbench::steps::timed;
-use workbench::workspace::cargo;
 
 /// A test that can do more than it does under `cargo test`.
 pub struct Target {

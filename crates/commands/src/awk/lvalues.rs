@@ -423,7 +423,8 @@ impl Machine {
     }
 }
 
-/// Whether its index has no side effects and can be evaluated after the value.
+/// Whether it is an array element whose index has no side effects. Such an index may be evaluated after the
+/// value: programs where the order matters are declined before.
 fn is_still_element(place: &LValue) -> bool {
     matches!(place, LValue::Element(_, index) if index.iter().all(is_still))
 }

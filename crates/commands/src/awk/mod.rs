@@ -67,21 +67,21 @@ use kernel::{AwkKernel, ProgramTraits};
 use names::Names;
 pub(crate) use stateless::stateless;
 
-/// The awk that a program is for.
+/// The language that a program is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
+    /// All of the tested mawk's.
     Mawk,
-    Gawk,
-    /// The one true awk, as Kernighan maintains it.
-    Original,
+    /// That in which all awks agree ([`portable_subset`]): for gawk, the one true awk and other versions of
+    /// mawk, which differ in numbers and expressions.
+    Portable,
 }
 
 impl Dialect {
     fn of(context: &Context) -> Accept<Dialect> {
         match context.implementation.family() {
-            Some(Family::Mawk) => Ok(Dialect::Mawk),
-            Some(Family::Gawk) => Ok(Dialect::Gawk),
-            Some(Family::OriginalAwk) => Ok(Dialect::Original),
+            Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => Ok(Dialect::Mawk),
+            Some(Family::Mawk | Family::Gawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
         }
     }

@@ -2,11 +2,12 @@
 
 use std::io;
 
-use crate::Family;
 use crate::tool::cost::Rate;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
+use crate::tool::versions::OtherVersions;
+use crate::{Context, Family};
 
 /// Programs, some with the options that they need. No `toupper`: with a NUL in its text, mawk prints old
 /// memory content, which differs between processes.
@@ -75,6 +76,34 @@ fn original_awk_write_error(caller: &Caller, _failure: &WriteFailure) -> (String
     (format!("{}: write error on /dev/stdout\n source line number 1\n", caller.called), 2)
 }
 
+/// After 20200120 to 20250131, which Debian 13 has: Ubuntu 24.04 has 20240123. Its CHANGES name regular expressions,
+/// conversions of numbers and printf, but nothing else of [`super::portable_subset`].
+const MAWK_TO_20241231: &[&str] = &[
+    "1.3.4 20200717",
+    "1.3.4 20210824",
+    "1.3.4 20221229",
+    "1.3.4 20230404",
+    "1.3.4 20230525",
+    "1.3.4 20230808",
+    "1.3.4 20231102",
+    "1.3.4 20231126",
+    "1.3.4 20240123",
+    "1.3.4 20240622",
+    "1.3.4 20240819",
+    "1.3.4 20240827",
+    "1.3.4 20240905",
+    "1.3.4 20241231",
+];
+
+/// The difference of programs that may have a regular expression.
+fn may_match(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let matches = |arg: &Vec<u8>| {
+        let has = |part: &[u8]| memchr::memmem::find(arg, part).is_some();
+        [&b"/"[..], b"~", b"match", b"split", b"sub"].into_iter().any(has)
+    };
+    args.iter().any(matches).then_some("regular expressions")
+}
+
 /// The row of mawk. Rows of other awks state only what differs.
 const BASE: Tool = Tool {
     name: "mawk",
@@ -89,7 +118,10 @@ const BASE: Tool = Tool {
     unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
     probes: &[],
     cost: |_| Rate::real(2.2, 0.3),
-    other_versions: &[],
+    other_versions: &[
+        OtherVersions::alike(&["1.3.4 20250131", "1.3.4 20260302"]),
+        OtherVersions::but(MAWK_TO_20241231, may_match),
+    ],
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 
@@ -99,6 +131,7 @@ const ORIGINAL: Tool = Tool {
     accept: Acceptor::WithScripts(super::accept_original),
     io_errors: ORIGINAL_AWK_ERRORS,
     cost: |_| Rate::real(7.8, 0.3),
+    other_versions: &[OtherVersions::alike(&["20250116", "20251225"])],
     ..BASE
 };
 
@@ -123,6 +156,11 @@ pub(crate) static GAWK: Tool = Tool {
         write: gawk_write_error,
         read: io_errors::fatal_read_error,
     },
+    other_versions: &[
+        OtherVersions::alike(&["5.2.0", "5.2.2", "5.3.0", "5.3.1", "5.3.2"]),
+        // In 5.1.0 `x+x+` matches one x.
+        OtherVersions::but(&["5.1.0", "5.1.1"], may_match),
+    ],
     ..BASE
 };
 

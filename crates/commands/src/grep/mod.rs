@@ -15,8 +15,8 @@
 
 mod binary_lookahead;
 mod kernel;
+mod line_prefix;
 mod options;
-mod print;
 mod reads;
 mod rerun;
 mod search;

@@ -9,8 +9,8 @@ use pelton_stream::{HandOver, InputKind, Programs};
 use crate::bytes::scan;
 use crate::regex::{GaveUp, Judges};
 
+use super::line_prefix::{Printer, has_invalid};
 use super::options::{Options, Show};
-use super::print::{Printer, has_invalid};
 use super::reads::Reads;
 use super::rerun::Again;
 

@@ -240,8 +240,8 @@ pub(super) fn may_print_for_ever(script: &Script) -> bool {
     (0..commands.len()).any(|at| prints(&commands[at]) && is_on_loop(at))
 }
 
-/// Returns the successors of a command without reading. `D` leads back only as often as there are lines in
-/// the pattern space.
+/// Returns the commands that can follow without reading a line. `grows`: whether the script can add lines to
+/// the pattern space; if not, `D` cannot lead back for ever, and is left out.
 fn unread_ways(command: &Command, at: usize, grows: bool) -> impl Iterator<Item = usize> {
     let (to, otherwise) = ways(command, at);
     let reads = matches!(command.action, Action::Next | Action::Join);

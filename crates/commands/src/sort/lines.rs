@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pelton_parallel::Helpers;
 use pelton_stream::PlainFile;
-use pelton_sys::read::append_parts;
+use pelton_sys::spare_capacity::append_parts;
 
 use super::engine::Engine;
 use super::item::{Item, Keyed, Plain};

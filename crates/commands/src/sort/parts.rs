@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use pelton_parallel::Helpers;
-use pelton_sys::read::append_parts;
+use pelton_sys::spare_capacity::append_parts;
 
 use super::engine::Engine;
 use super::item::Item;

@@ -215,8 +215,9 @@ struct Counting {
 }
 
 impl Counting {
-    /// Returns `None` for unsupported styles: negative numbers and steps, left-aligned numbers, and long
-    /// separators.
+    /// Returns `None` if numbers must be formatted one by one: if they are negative, left-aligned or wider
+    /// than `Decimal::WIDTH`, if the step is negative or over `STEP_MOST`, or if the separator is longer than
+    /// `Decimal::BEHIND`.
     fn new(style: &Style, number: i64) -> Option<Self> {
         let fill = match style.format {
             Format::Left => return None,

@@ -6,7 +6,6 @@
 //! last: private deques with requests, as in Acar, Charguéraud, Rainey, *Scheduling parallel programs by work
 //! stealing with private deques* (2013). So a single thread pays only one read of a number per directory.
 
-mod bound;
 mod incremental;
 mod items;
 mod listed_directory;
@@ -15,6 +14,7 @@ mod run;
 mod sequence;
 mod settings;
 mod tally;
+mod task_limit;
 mod worker;
 mod worker_output;
 

@@ -1,8 +1,8 @@
 //! A queue of tasks, and workers waiting for them.
 
-use super::bound::Slot;
 use super::listed_directory::ListedDirectory;
 use super::sequence::SequenceSlot;
+use super::task_limit::Slot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

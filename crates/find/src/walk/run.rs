@@ -1,9 +1,9 @@
 //! The state of a search that its workers share.
 
-use super::bound::Bound;
 use super::pool::Pool;
 use super::sequence::Sequence;
 use super::settings::{Order, Settings};
+use super::task_limit::TaskLimit;
 use crate::message;
 use crate::query::Query;
 use crate::sink::Sink;
@@ -18,7 +18,7 @@ pub(super) struct Run<'r> {
     pub settings: Settings,
     pub sink: &'r dyn Sink,
     pub pool: Pool,
-    pub bound: Bound,
+    pub bound: TaskLimit,
     /// Set only if order matters and there are several workers.
     pub sequence: Option<Sequence<'r>>,
     /// Tells all workers to end.
@@ -40,7 +40,7 @@ impl<'r> Run<'r> {
             settings: *settings,
             sink,
             pool: Pool::new(),
-            bound: if alone { Bound::Nothing } else { Bound::new(settings) },
+            bound: if alone { TaskLimit::Nothing } else { TaskLimit::new(settings) },
             sequence: (!alone && settings.order == Order::Listed).then(|| Sequence::new(sink)),
             stop: AtomicBool::new(false),
             found: AtomicBool::new(false),

@@ -1,8 +1,8 @@
 //! What a shell started from the lines of its script: pipelines, and single commands. Comparing that with the
 //! script's text is left to the caller.
 
+use super::find_pipelines;
 use super::relations::Relations;
-use super::shape;
 use crate::wiring::{IN, OUT};
 use pelton_record::Cost;
 use pelton_record::inside::Within;
@@ -93,7 +93,7 @@ impl<'a> Found<'a> {
             let member = &members[index];
             member.end_ns > 0 && member.parent.is_some_and(|parent| self.is_shell(parent))
         };
-        let chains = shape::chains(self.family);
+        let chains = find_pipelines::chains(self.family);
         // A fork of the shell that is not a stage does not count; its commands do.
         let is_any = |part: &&[usize]| part.len() > 1 || !members[part[0]].words.is_empty();
         let parts =
@@ -190,7 +190,7 @@ mod tests {
 
     fn found(members: &[FamilyProcess]) -> (Vec<Shown>, u64) {
         let family = Relations::of(members);
-        let (_, places) = shape::pipelines(&family, &HashMap::new(), 0);
+        let (_, places) = find_pipelines::pipelines(&family, &HashMap::new(), 0);
         let Launches { launched, shell_cpu_ns } = launches(&family, &places);
         let stage = |stage: &Started| {
             (stage.line.unwrap_or(0), stage.program.clone().unwrap_or_else(|| "()".to_owned()))

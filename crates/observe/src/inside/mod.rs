@@ -6,11 +6,11 @@
 //! `commands` sums by program, and `launches` by the line of a shell script that started them.
 
 mod commands;
+mod find_pipelines;
 mod launches;
 mod process;
 mod process_tree;
 mod relations;
-mod shape;
 
 pub use launches::{Launched, Launches, Started};
 pub use process_tree::Family;

@@ -3,7 +3,7 @@
 use super::launches::{self, Launches};
 use super::process::FamilyProcess;
 use super::relations::Relations;
-use super::{commands, shape};
+use super::{commands, find_pipelines};
 use crate::probes::pipes::PipeProbe;
 use pelton_record::inside::Inside;
 use pelton_sys::clock;
@@ -62,8 +62,8 @@ impl Family {
         }
     }
 
-    /// Waits for the remaining events after the first process has ended, but not for processes that still
-    /// run.
+    /// Processes events until the first process's end is among them. Call it when that process has ended.
+    /// Gives up after 500 ms without an event, and does not wait for descendants.
     fn hear_out(&mut self) {
         let root = self.members[0].pid;
         self.notice();
@@ -148,7 +148,7 @@ impl Family {
             return None;
         }
         let family = Relations::of(&self.members);
-        let (pipelines, places) = shape::pipelines(&family, &self.pipes, run_start_ns);
+        let (pipelines, places) = find_pipelines::pipelines(&family, &self.pipes, run_start_ns);
         let launches = launches::launches(&family, &places);
         let inside = Inside {
             processes: self.members.len() as u64,

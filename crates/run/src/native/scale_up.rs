@@ -7,8 +7,8 @@ use memchr::{memchr, memrchr};
 use pelton_parallel::Policy;
 use pelton_stream::team::{self, FileRange, Intake, Left, Shared, Taken, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, PlainFile, Resources, block_bytes};
-use pelton_sys::read::Room;
-use pelton_sys::{clock, pipe, read};
+use pelton_sys::spare_capacity::Room;
+use pelton_sys::{clock, pipe, spare_capacity};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -266,7 +266,7 @@ impl<'a> Stream<'a> {
         }
         let start = block.len();
         let appended = loop {
-            match meter::reading(|| read::append(self.file, block, self.piece())) {
+            match meter::reading(|| spare_capacity::append(self.file, block, self.piece())) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 appended => break appended,
             }

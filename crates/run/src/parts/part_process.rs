@@ -2,7 +2,7 @@
 
 use pelton_sys::spawn::{self, Action, Child, Exec, Redirection};
 use pelton_sys::wait::{self, Ended, Usage};
-use pelton_sys::{pipe, read, signals};
+use pelton_sys::{pipe, signals, spare_capacity};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -55,7 +55,7 @@ impl Gathered {
         while let Some(file) = &self.file
             && self.bytes.len() < KEPT_BYTES
         {
-            match read::append(file, &mut self.bytes, READ_BYTES) {
+            match spare_capacity::append(file, &mut self.bytes, READ_BYTES) {
                 Ok(0) => self.file = None,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,

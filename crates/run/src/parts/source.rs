@@ -4,7 +4,7 @@ use super::settings;
 use memchr::memchr;
 use pelton_commands::Input;
 use pelton_commands::stateless::{Data, Stateless, Statuses};
-use pelton_sys::{pipe, read};
+use pelton_sys::{pipe, spare_capacity};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -135,7 +135,7 @@ impl Source {
         if self.ended || !self.regular && !pipe::is_readable_within(self.file.as_fd(), Duration::ZERO) {
             return Ok(false);
         }
-        match read::append(&self.file, into, BLOCK_BYTES) {
+        match spare_capacity::append(&self.file, into, BLOCK_BYTES) {
             Ok(0) => self.ended = true,
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Ok(false),

@@ -2,7 +2,7 @@
 
 use crate::{PlainFile, block_bytes};
 use memchr::memrchr;
-use pelton_sys::read;
+use pelton_sys::spare_capacity;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ impl FileRange {
 
     fn append(&self, range: Range<u64>, into: &mut Vec<u8>) -> bool {
         let size = (range.end - range.start) as usize;
-        let fill = |room: read::Room<'_>| {
+        let fill = |room: spare_capacity::Room<'_>| {
             // The bytes are appended to `into`.
             let _ = self.file.fill(room, range.start);
         };
-        read::append_parts(into, &[size], |rooms| rooms.into_iter().for_each(fill)) == 1
+        spare_capacity::append_parts(into, &[size], |rooms| rooms.into_iter().for_each(fill)) == 1
     }
 
     /// Calls `work` for the whole range, in blocks that end with `cut` as the range does. Returns `false` as

@@ -3,11 +3,11 @@
 //!
 //! This needs less than a kernel: not what the command does to a line, only that it does not depend on the
 //! lines around it. Every command accepted here is a named implementation; a user's own command is
-//! [declared](declared::Declared).
+//! [declared](user_declared::Declared).
 
-mod declared;
+mod user_declared;
 
-pub use declared::{Declared, is_name};
+pub use user_declared::{Declared, is_name};
 
 use crate::{Accept, Context, Declined, Input};
 

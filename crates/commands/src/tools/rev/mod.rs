@@ -19,6 +19,7 @@ use crate::tool::cost::Rate;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
+use crate::tool::versions::OtherVersions;
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::tool::argv::{Opt, Order, parse};
@@ -49,7 +50,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::OddReadSizes],
     probes: &[],
     cost: |_| Rate::real(23.0, 1.0),
-    other_versions: &[],
+    other_versions: &[OtherVersions::alike(&["2.36.1"])],
     grammar: Grammar::reader(&[], &[]),
 };
 

@@ -18,7 +18,8 @@ use crate::tools::echo::is_options;
 /// Most bytes kept of a batch: a longer one is mostly blanks or quotes.
 const HELD_BYTES: usize = 1 << 20;
 
-/// With -I, longer lines and command lines fall back to the real xargs, which limits both.
+/// Most bytes, with -I, of the command's words and one item. Above it, or if a command line's replacements
+/// add up to over four times as much, the real xargs takes over: it has limits of its own.
 const REPLACED_BYTES: usize = 4096;
 
 /// Output bytes per block.
@@ -231,8 +232,9 @@ impl XargsKernel {
         Err("more between the items than is kept")
     }
 
-    /// Converts a result. All input is kept: on fallback the real xargs gets it from the start of the batch
-    /// on.
+    /// Ends a call. On success, drops the input of finished batches; if what remains is too much to keep,
+    /// falls back. On fallback, hands the real xargs the input from the start of the batch on, and the status
+    /// so far; `consumed` is how much of the current block was taken.
     fn outcome(&mut self, done: OrFallback<Flow>, consumed: usize) -> Outcome {
         done.and_then(|flow| self.forget().map(|()| flow)).map_err(|reason| {
             let unconsumed = std::mem::take(&mut self.held).split_off(self.start);

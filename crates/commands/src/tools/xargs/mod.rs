@@ -12,6 +12,7 @@ use crate::tool::cost;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, never};
+use crate::tool::versions::OtherVersions;
 use pelton_stream::Kernel;
 
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
@@ -132,7 +133,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[],
     cost: cost::unknown,
-    other_versions: &[],
+    other_versions: &[OtherVersions::alike(&["4.8.0", "4.10.0", "4.11.0"])],
     grammar: Grammar {
         role: Role::Filter,
         needs: &[

@@ -4,7 +4,6 @@ mod directory;
 mod entry;
 mod tasks;
 
-use super::bound::Slot;
 use super::items::{self, Item};
 use super::listed_directory::ListedDirectory;
 use super::pool::{Ancestor, Task};
@@ -12,6 +11,7 @@ use super::run::Run;
 use super::sequence::{Sequence, SequenceSlot};
 use super::settings::Order;
 use super::tally::{Event, Tally};
+use super::task_limit::Slot;
 use super::worker_output::WorkerOutput;
 use crate::evaluate::Evaluator;
 use crate::message;

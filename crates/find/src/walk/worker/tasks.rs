@@ -2,12 +2,12 @@
 //! remaining work for idle workers.
 
 use super::Worker;
-use crate::walk::bound::Slot;
 use crate::walk::items;
 use crate::walk::listed_directory::{ListedDirectory, identity};
 use crate::walk::pool::Task;
 use crate::walk::sequence::SequenceSlot;
 use crate::walk::tally::Event;
+use crate::walk::task_limit::Slot;
 use std::ffi::CStr;
 use std::ops::Range;
 use std::os::fd::AsFd;
