@@ -10,6 +10,7 @@ use crate::tool::cost;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
+use crate::tool::versions::OtherVersions;
 use exec::Exec;
 use kernel::FindKernel;
 use pelton_find::{CommandLine, Query, Surroundings};
@@ -53,6 +54,14 @@ struct Runs {
     gathers: bool,
 }
 
+/// The difference of tests that 4.10.0 reads or judges otherwise, by its NEWS: links to themselves, and numbers of
+/// users and groups.
+fn since_4_10(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let tests: [&[u8]; 7] = [b"-xtype", b"-user", b"-group", b"-uid", b"-gid", b"-inum", b"-links"];
+    let differs = |arg: &Vec<u8>| tests.contains(&arg.as_slice()) || arg.starts_with(b"-O");
+    args.iter().any(differs).then_some("tests of links to themselves, users and groups")
+}
+
 /// The tool row of `find`.
 pub(crate) static TOOL: Tool = Tool {
     name: "find",
@@ -71,7 +80,7 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     probes: &[],
     cost: cost::unknown,
-    other_versions: &[],
+    other_versions: &[OtherVersions::but(&["4.10.0"], since_4_10)],
     grammar: Grammar {
         role: Role::Source,
         needs: &[],
