@@ -370,6 +370,11 @@ pub struct Memo {
 }
 
 impl Surroundings<'_> {
+    /// Whether pipefail is on.
+    pub fn has_pipefail(&self) -> bool {
+        self.flags.contains(&"pipefail")
+    }
+
     /// Like [`Environment::for_program`], with a cache.
     fn environment_of(&self, path: &[u8], assignments: &[(String, Vec<u8>)]) -> Vec<CString> {
         let dialect = self.shell.dialect.unwrap_or(Dialect::Posix);

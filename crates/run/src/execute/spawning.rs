@@ -6,7 +6,7 @@ use crate::native::{self, Native, PassCounters, Unit};
 use crate::plan::PipelinePlan;
 use crate::progress;
 use crate::rows::{Account, Described};
-use crate::stage::{Ends, StagePlan, Surroundings};
+use crate::stage::{Ends, Kind, StagePlan, Surroundings};
 use pelton_observe::inside::Family;
 use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Edges, Watched};
@@ -19,6 +19,7 @@ use pelton_sys::wait::Ended;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 impl Runner {
     pub(super) fn run_one(
@@ -115,6 +116,7 @@ impl Runner {
                 unit => unit,
             };
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
+            let prints_soon = prints_soon(&unit, pipeline);
             let (read_end, upstream) = previous.take().unzip();
             if self.observing.measures() {
                 self.pipes.extend(next.as_ref().map(|pipe| PipeProbe::new(pipe.inode, clock::now_ns())));
@@ -146,6 +148,9 @@ impl Runner {
             });
             // The parent keeps neither this stage's input nor the write end of its output.
             previous = next.map(|pipe| (pipe.read, pipe.inode));
+            if let Some((output, _)) = previous.as_ref().filter(|_| prints_soon && around.has_pipefail()) {
+                pipe::is_readable_within(output.as_fd(), BUILTIN_START);
+            }
         }
         Ok(())
     }
@@ -188,6 +193,20 @@ impl Runner {
         }
         Ok(Started { stages: 0..1, statuses: None, pid, watched, how, program, account: None })
     }
+}
+
+/// How long the next stage waits for the output of one that the shell runs itself.
+const BUILTIN_START: Duration = Duration::from_millis(5);
+
+/// Whether the shell runs this stage without starting a program: `echo x | true` has printed before `true` ends,
+/// which pipefail would show. Here it is a process of its own, which may take longer to start than `true`.
+fn prints_soon(unit: &Unit, pipeline: &PipelinePlan) -> bool {
+    let stage = match unit {
+        Unit::Process(stage) => *stage,
+        Unit::Native(native) if native.stages.len() == 1 => native.stages.start,
+        Unit::Native(_) | Unit::Parts(_) => return false,
+    };
+    pipeline.stages[stage].kind != Kind::Program
 }
 
 pub(super) fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
