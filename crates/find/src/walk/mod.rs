@@ -1,7 +1,7 @@
 //! Visits every entry of a tree, with one thread or several.
 //!
 //! A [`worker`] goes through a tree depth first, with its own stack of directories. The strategies differ in
-//! the treatment of a subdirectory: the worker enters it, or makes it a task for any worker ([`bound`]). With
+//! the treatment of a subdirectory: the worker enters it, or makes it a task for any worker ([`task_limit`]). With
 //! `stealing` it makes no task until another worker is idle, and then gives away the work that it would reach
 //! last: private deques with requests, as in Acar, Charguéraud, Rainey, *Scheduling parallel programs by work
 //! stealing with private deques* (2013). So a single thread pays only one read of a number per directory.
