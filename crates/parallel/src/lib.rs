@@ -29,7 +29,8 @@ pub trait Policy: Send + Sync {
     fn hired(&self) {}
 }
 
-/// Locks a mutex. A worker that panicked has ended the process, or the test that it belongs to.
+/// Locks a mutex, also if a thread panicked while it held it: a release ends at a panic, and in tests the caller
+/// is told in other ways.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -25,8 +25,8 @@ pub trait Work: Send + Sync + 'static {
     type Job: Send;
     /// The result of a job. A default one has no content, but may have room for it.
     type Done: Default + Send;
-    /// Whether cutting may wait for input. Then only helpers cut, if there are any, so that results come out
-    /// meanwhile.
+    /// Whether cutting may wait for input. Then only helpers cut and work, if there are any, and the caller takes
+    /// results, so that they come out meanwhile.
     const CUT_MAY_WAIT: bool = false;
 
     /// Returns the next job; `None` at the end.
@@ -132,7 +132,8 @@ impl<W: Work> Ordered<W> {
         }
     }
 
-    /// Leaves the helpers to themselves: one of them may wait for input for ever.
+    /// Leaves the helpers to themselves, without waiting for their end: one of them may wait for input for ever.
+    /// The process must not fork any more.
     pub fn abandon(mut self) {
         self.dismiss();
         self.helpers.clear();

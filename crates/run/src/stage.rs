@@ -370,7 +370,7 @@ pub struct Memo {
 }
 
 impl Surroundings<'_> {
-    /// Whether pipefail is on.
+    /// Whether pipefail is on where these stages run.
     pub fn has_pipefail(&self) -> bool {
         self.flags.contains(&"pipefail")
     }

@@ -25,7 +25,7 @@ pub fn is_readable_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::
     use rustix::event::{PollFd, PollFlags, Timespec};
     let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
     let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    // If poll fails, the caller reads at once and blocks there.
+    // If poll fails, the caller goes on as if there were something to read.
     rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
 }
 

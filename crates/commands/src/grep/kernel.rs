@@ -114,7 +114,8 @@ impl Kernel for GrepKernel {
             true if self.options.limit != Some(self.progress.selected) && self.reads_stdin => {
                 // grep leaves nothing of its standard input to others, and breaks no pipe.
                 self.drains = true;
-                // With more output, grep meets a reader that has gone before it says more.
+                // grep writes more than this at once, and ends there if its reader has gone. Whether it has shows
+                // before the next call.
                 if (out.len() - self.since) as u64 <= BUFFER_BYTES {
                     self.end(out);
                 }
