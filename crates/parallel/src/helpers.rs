@@ -124,14 +124,7 @@ impl<T: Send, W: Sync> Floor<'_, T, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Fixed(usize);
-
-    impl Policy for Fixed {
-        fn wanted(&self, _at_work: usize) -> usize {
-            self.0
-        }
-    }
+    use crate::Fixed;
 
     #[test]
     fn every_job_is_done_once() {

@@ -29,6 +29,16 @@ pub trait Policy: Send + Sync {
     fn hired(&self) {}
 }
 
+/// Wants always this many workers.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed(pub usize);
+
+impl Policy for Fixed {
+    fn wanted(&self, _at_work: usize) -> usize {
+        self.0
+    }
+}
+
 /// Locks a mutex, also if a thread panicked while it held it: a release ends at a panic, and in tests the caller
 /// is told in other ways.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

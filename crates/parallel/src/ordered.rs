@@ -7,7 +7,7 @@
 //! Helpers persist between calls, so that they work while a result is used: they must be detached before the
 //! process forks.
 
-use crate::{Helpers, Policy, lock};
+use crate::{Fixed, Helpers, lock};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
@@ -171,7 +171,7 @@ impl<W: Work> Iterator for Ordered<W> {
             if board.ended && board.returned == board.cut {
                 return None;
             }
-            if board.done.is_empty() || !board.done.contains_key(&board.returned) {
+            if !board.done.contains_key(&board.returned) {
                 board = shared.moved.wait(board).unwrap_or_else(PoisonError::into_inner);
             }
         }
@@ -282,15 +282,6 @@ pub fn ordered<B: Send + 'static, R: Send + 'static>(
         if !result.is_none_or(&mut sink) {
             return ordered.abandon();
         }
-    }
-}
-
-/// A fixed number of workers.
-struct Fixed(usize);
-
-impl Policy for Fixed {
-    fn wanted(&self, _at_work: usize) -> usize {
-        self.0
     }
 }
 

@@ -30,7 +30,8 @@ impl GrepKernel {
         progress.arrived += bytes.len() as u64;
     }
 
-    /// Prints what is left to say of an input, whether it was read to its end or not.
+    /// Ends an input, once, whether it was read to its end or not: prints the lines kept back, and the count, the
+    /// name or the message that grep prints after them.
     fn end(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -38,11 +39,6 @@ impl GrepKernel {
         let before = out.len();
         take_all(&mut self.progress.earlier, out);
         take_all(&mut self.progress.unsure, out);
-        self.conclude(out);
-        self.printed += (out.len() - before) as u64;
-    }
-
-    fn conclude(&mut self, out: &mut Vec<u8>) {
         match self.options.show {
             Show::Count => {
                 self.printer.name_before(out);
@@ -54,6 +50,7 @@ impl GrepKernel {
             }
             _ => {}
         }
+        self.printed += (out.len() - before) as u64;
         let nul = self.progress.binary.is_some_and(|before| before < self.progress.selected);
         if let Some(said) = self.progress.asked.take() {
             self.complaints.extend(said);

@@ -94,7 +94,7 @@ pub(super) struct GrepKernel {
     pub(super) reads_stdin: bool,
     /// Whether the current input is only read to its end.
     pub(super) drains: bool,
-    /// Whether all was printed that is to be said of the input.
+    /// Whether the input has been ended.
     pub(super) ended: bool,
     pub(super) progress: Progress,
     pub(super) printer: Printer,

@@ -565,7 +565,7 @@ impl Building {
 mod tests {
     use std::sync::Arc;
 
-    use pelton_parallel::Policy;
+    use pelton_parallel::Fixed;
     use pelton_stream::Storage;
     use pelton_stream::memory::Little;
     use pelton_testkit::Random;
@@ -577,14 +577,6 @@ mod tests {
 
     fn order(keys: Vec<Key>, stable: bool) -> LineOrder {
         LineOrder::new(keys, None, false, stable)
-    }
-
-    struct Three;
-
-    impl Policy for Three {
-        fn wanted(&self, _at_work: usize) -> usize {
-            3
-        }
     }
 
     fn sorted(order: &LineOrder, unique: bool, run_bytes: usize, text: &[u8]) -> Vec<u8> {
@@ -643,7 +635,7 @@ mod tests {
     fn what_several_sort_is_what_one_would() {
         let kind = |kind| vec![Key { kind, ..Key::line() }];
         let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
-        let eager = Helpers::new(Arc::new(Three)).eager();
+        let eager = Helpers::new(Arc::new(Fixed(3))).eager();
         let same = b"all of it is the same\n".repeat(500);
         let prefixed: Vec<u8> = numbers(3000, 1 << 40)
             .split_inclusive(|byte| *byte == b'\n')
@@ -668,7 +660,7 @@ mod tests {
     #[test]
     fn what_is_read_is_what_is_given() {
         let second = Key { start: Start { fields: 1, bytes: 0, skip_blanks: false }, ..Key::line() };
-        let eager = Helpers::new(Arc::new(Three)).eager();
+        let eager = Helpers::new(Arc::new(Fixed(3))).eager();
         let long = [numbers(50, 9), vec![b'7'; 9000], b"\n".to_vec(), numbers(50, 1 << 40), b"last".to_vec()]
             .concat();
         let path = std::env::temp_dir().join(format!("pelton-sort-reads-{}", std::process::id()));
@@ -709,7 +701,7 @@ mod tests {
     #[test]
     fn enough_to_be_worth_sharing() {
         let (text, order) = (numbers(100_000, 1 << 40), order(Vec::new(), false));
-        let helpers = Helpers::new(Arc::new(Three));
+        let helpers = Helpers::new(Arc::new(Fixed(3)));
         assert!(
             sorted_by(&helpers, &order, false, usize::MAX, &text) == sorted(&order, false, usize::MAX, &text)
         );
@@ -719,7 +711,7 @@ mod tests {
     #[test]
     fn little_memory_gives_the_same() {
         let numeric = |stable| order(vec![Key { kind: Kind::Numeric, ..Key::line() }], stable);
-        let eager = Helpers::new(Arc::new(Three)).eager();
+        let eager = Helpers::new(Arc::new(Fixed(3))).eager();
         let long = [numbers(40, 9), vec![b'7'; 5000], b"\n".to_vec(), numbers(40, 1 << 40)].concat();
         for text in [numbers(200, 1 << 40), numbers(200, 3), b"same\n".repeat(300), b"\n".repeat(100), long] {
             for (order, unique) in [

@@ -9,7 +9,7 @@ use pelton_commands::detect::{Detector, SystemProbe};
 use pelton_commands::{
     Command, Context, Declined, Family, Implementation, Input, Locale, SystemLocales, lookup,
 };
-use pelton_parallel::{Helpers, Policy};
+use pelton_parallel::{Fixed, Helpers};
 use pelton_stream::memory::{self, Ended, Little, Source};
 use pelton_stream::team::{self, memory::Together};
 use pelton_stream::{BLOCK_BYTES, InputKind, Notice, Resources, Storage};
@@ -388,13 +388,7 @@ pub const LENT_BYTES: usize = 7;
 
 /// Three workers, who share whatever there is, and perhaps little memory.
 pub fn resources(storage: Option<Arc<dyn Storage>>) -> Resources {
-    struct Three;
-    impl Policy for Three {
-        fn wanted(&self, _at_work: usize) -> usize {
-            3
-        }
-    }
-    Resources { helpers: Helpers::new(Arc::new(Three)).eager(), storage, ..Resources::default() }
+    Resources { helpers: Helpers::new(Arc::new(Fixed(3))).eager(), storage, ..Resources::default() }
 }
 
 /// The locale of this name, if it is installed.

@@ -3,7 +3,7 @@
 use super::{Intake, Left, Taken, Why, drive};
 use crate::memory::{Source, next_block};
 use crate::{Chain, Fed, Flow, Framing, InputKind, Interruption, Kernel, Sink};
-use pelton_parallel::Policy;
+use pelton_parallel::Fixed;
 use std::collections::VecDeque;
 
 /// The result of a run.
@@ -159,13 +159,5 @@ impl Intake for Memory<'_> {
 
     fn last(&self) -> Option<u8> {
         self.at.checked_sub(1).map(|at| self.bytes[at])
-    }
-}
-
-struct Fixed(usize);
-
-impl Policy for Fixed {
-    fn wanted(&self, _at_work: usize) -> usize {
-        self.0
     }
 }
