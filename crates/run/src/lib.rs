@@ -5,6 +5,7 @@
 //! whole text. run prints nothing, except a shell's own messages on standard error about its children.
 
 mod alternatives;
+mod builtin_output;
 mod c_string;
 mod environ;
 mod execute;

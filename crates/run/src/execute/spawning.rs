@@ -2,15 +2,17 @@
 
 use super::options::Observing;
 use super::runner::{Runner, Started};
+use crate::builtin_output::prints_without_programs;
 use crate::native::{self, Native, PassCounters, Unit};
 use crate::plan::PipelinePlan;
 use crate::progress;
 use crate::rows::{Account, Described};
-use crate::stage::{Ends, Kind, StagePlan, Surroundings};
+use crate::stage::{Ends, StagePlan, Surroundings};
 use pelton_observe::inside::Family;
 use pelton_observe::probes::pipes::PipeProbe;
 use pelton_observe::{Edges, Watched};
 use pelton_record::{How, Span};
+use pelton_syntax::Dialect;
 use pelton_sys::clock;
 use pelton_sys::pipe;
 use pelton_sys::signals::Forwarded;
@@ -116,7 +118,12 @@ impl Runner {
                 unit => unit,
             };
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
-            let prints_at_once = is_printing_builtin(&unit, pipeline);
+            // pipefail shows whether a stage has printed before its reader ends.
+            let prints_first = next.is_some()
+                && around.has_pipefail()
+                && only_stage(&unit, pipeline).is_some_and(|stage| {
+                    prints_without_programs(stage, around.shell.dialect.unwrap_or(Dialect::Posix), i == 0)
+                });
             let (read_end, upstream) = previous.take().unzip();
             if self.observing.measures() {
                 self.pipes.extend(next.as_ref().map(|pipe| PipeProbe::new(pipe.inode, clock::now_ns())));
@@ -148,7 +155,7 @@ impl Runner {
             });
             // The parent keeps neither this stage's input nor the write end of its output.
             previous = next.map(|pipe| (pipe.read, pipe.inode));
-            if let Some((output, _)) = previous.as_ref().filter(|_| prints_at_once && around.has_pipefail()) {
+            if let Some((output, _)) = previous.as_ref().filter(|_| prints_first) {
                 // Without output in that time, the next stage starts all the same.
                 let _ = pipe::is_readable_within(output.as_fd(), BUILTIN_START);
             }
@@ -196,21 +203,16 @@ impl Runner {
     }
 }
 
-/// The longest wait for the output of `echo` or `printf`: an idle machine starts them in 1 ms.
+/// The longest wait for the output of a stage that consists of builtins: an idle machine starts it in 1 ms.
 const BUILTIN_START: Duration = Duration::from_millis(5);
 
-/// Whether the unit is `echo` or `printf` as a builtin. The shell prints in a child of its own, without starting a
-/// program: `echo x | true` has printed before `true` has even started, and pipefail would show if it had not. Here
-/// it is a process that may take as long to start as `true`. Stages that may start programs or print late have no
-/// such lead in the shell either.
-fn is_printing_builtin(unit: &Unit, pipeline: &PipelinePlan) -> bool {
-    let stage = match unit {
-        Unit::Process(stage) => *stage,
-        Unit::Native(native) if native.stages.len() == 1 => native.stages.start,
-        Unit::Native(_) | Unit::Parts(_) => return false,
-    };
-    let kind = &pipeline.stages[stage].kind;
-    matches!(kind, Kind::ShellBuiltin { name } if ["echo", "printf"].contains(&name.as_str()))
+/// Returns the unit's stage if it is alone in it and a process of its own.
+fn only_stage<'p>(unit: &Unit, pipeline: &'p PipelinePlan) -> Option<&'p StagePlan> {
+    match unit {
+        Unit::Process(stage) => pipeline.stages.get(*stage),
+        Unit::Native(native) if native.stages.len() == 1 => pipeline.stages.get(native.stages.start),
+        Unit::Native(_) | Unit::Parts(_) => None,
+    }
 }
 
 pub(super) fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
