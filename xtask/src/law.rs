@@ -16,9 +16,9 @@ use workbench::cargo_workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
 /// The crates of pelton, each before its importers.
-pub const ORDER: [&str; 17] = [
+pub const ORDER: [&str; 18] = [
     "record", "simd", "sys", "parallel", "buffer", "copy", "find", "syntax", "stream", "json", "csv",
-    "commands", "plan", "observe", "run", "report", "cli",
+    "commands", "verify", "plan", "observe", "run", "report", "cli",
 ];
 /// Imported by tests only; may import any of [`ORDER`].
 const TESTKIT: &str = "testkit";

@@ -52,6 +52,7 @@ pub enum Verb {
     Sh(ShArgs),
     Copy(CopyArgs),
     Find(FindArgs),
+    Verify(crate::verify::VerifyArgs),
     Man(crate::manual::ManArgs),
     Completions(crate::manual::CompletionsArgs),
     Init(crate::init::InitArgs),

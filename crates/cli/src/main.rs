@@ -31,6 +31,7 @@ mod strict;
 mod syscalls;
 mod terminal;
 mod time;
+mod verify;
 mod watch;
 
 use args::{Cli, Verb};
@@ -69,6 +70,7 @@ fn work() -> ExitCode {
         Verb::Copy(args) => copy::copy(&args),
         Verb::Find(args) => find::find(&args, cli.color),
         Verb::Buffer(args) => buffer::buffer(&args),
+        Verb::Verify(args) => verify::verify(&args, cli.color),
         Verb::Man(args) => manual::man(&args, Cli::command()),
         Verb::Completions(args) => manual::completions(&args, &Cli::command()),
         Verb::Init(args) => init::init(&args, &Cli::command()),

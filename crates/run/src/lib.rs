@@ -30,6 +30,7 @@ pub use execute::{
     Execution, Observing, Options, ShowLive, command, execute, execute_command, replacement, shell_call,
 };
 pub use lines::add_lines;
+pub use lookup::find as find_program;
 pub use measure::{assemble, conclude, shown_text};
 pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory, set_niceness, stays};
 pub use parts::{set_declared, set_part_bytes};

@@ -18,6 +18,16 @@ pub fn unix_ms() -> u64 {
     now.unwrap_or(Duration::ZERO).as_millis() as u64
 }
 
+/// Returns today's date in UTC: `2026-12-01`.
+pub fn today() -> String {
+    let seconds = (unix_ms() / 1000) as libc::time_t;
+    // SAFETY: all-zero bytes are a valid `tm`: numbers, and a null pointer.
+    let mut date: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both are valid for the call, which keeps neither.
+    unsafe { libc::gmtime_r(&seconds, &mut date) };
+    format!("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday)
+}
+
 /// CPU time of this process so far, all threads, nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)

@@ -44,4 +44,5 @@ pub mod units;
 pub mod uring;
 pub mod users;
 pub mod wait;
+pub mod watchdog;
 pub mod wide_characters;

@@ -142,6 +142,8 @@ pub fn ignore_file_size_signal() {
     set(libc::SIGXFSZ, libc::SIG_IGN);
 }
 
+/// Asks a process to end.
+pub const TERM: i32 = libc::SIGTERM;
 /// The signal that ends a writer without a reader.
 pub const PIPE: i32 = libc::SIGPIPE;
 
@@ -190,6 +192,11 @@ impl Requests {
     /// Returns a descriptor that is readable when a signal has arrived.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.read.as_fd()
+    }
+
+    /// Whether a signal has arrived that [`taken`](Self::taken) has not returned.
+    pub fn has_any(&self) -> bool {
+        crate::pipe::is_readable_within(self.as_fd(), std::time::Duration::ZERO)
     }
 
     /// Returns the signals that arrived since the last call.

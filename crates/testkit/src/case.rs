@@ -281,6 +281,25 @@ pub fn load_topics(folder: &Path) -> Result<Vec<Topic>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pelton_verify::CaseReport;
+
+    #[test]
+    fn a_report_of_a_difference_is_a_case_that_means_the_same() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let report = CaseReport {
+            stages: vec![vec![b"printf", b"%s", b"a b", b"it's", b"", b"\xff\n", b"$x"], vec![b"cat"]],
+            files: vec![("one", &bytes)],
+            stdin: b"'\"\\\0",
+            piped: true,
+            locale: "C",
+        };
+        let table: toml::Table = toml::from_str(&report.toml("x")).expect("TOML");
+        let case: Case = table["case"][0].clone().try_into().expect("a case");
+        assert_eq!(case.fault(), None);
+        assert_eq!(case.text, "printf %s 'a b' $'\\x69\\x74\\x27\\x73' '' $'\\xff\\x0a' '$x' | cat");
+        assert_eq!(case.files["one"].make(), bytes);
+        assert_eq!(case.stdin.map(|recipe| recipe.make()), Some(b"'\"\\\0".to_vec()));
+    }
 
     fn topic(text: &str) -> Result<Topic> {
         let folder = tempfile::tempdir()?;

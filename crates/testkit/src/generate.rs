@@ -13,7 +13,7 @@ mod races;
 
 use std::fmt;
 
-use crate::random::Random;
+use crate::Random;
 use crate::{Case, Result};
 pub use data::Data;
 use pelton_commands::Tool;

@@ -23,7 +23,7 @@ pub mod generate;
 mod normal;
 mod outcome;
 mod process;
-mod random;
+
 mod recipe;
 mod session_processes;
 pub mod skips;
@@ -32,7 +32,7 @@ mod subject;
 pub mod suite;
 mod terminal;
 mod wait;
-mod watchdog;
+
 mod world;
 
 pub use brief::{BriefStdin, limit_files, run_briefly};
@@ -42,8 +42,9 @@ pub use compare::{compare, first_difference};
 pub use duel::Duel;
 pub use normal::without_pids;
 pub use outcome::Outcome;
+pub use pelton_sys::watchdog::Watchdog;
+pub use pelton_verify::{CaseReport, Random};
 pub use process::{Ended, Ending, Launch, Running, Stdin};
-pub use random::Random;
 pub use recipe::Recipe;
 pub use rustix::process::Signal;
 pub use session_processes::{SessionProcess, has_file_in, members};
@@ -52,7 +53,6 @@ pub use subject::Subject;
 pub use suite::{Findings, check_case, check_topic};
 pub use terminal::Terminal;
 pub use wait::wait_until;
-pub use watchdog::Watchdog;
 pub use world::{World, base_environment, make_fifo};
 
 /// An error of the test infrastructure, as opposed to a difference found.

@@ -4,7 +4,7 @@
 //! The same recipe gives the same bytes on every machine: the generator below is part of this crate and never
 //! changes.
 
-use crate::random::Random;
+use crate::Random;
 use serde::Deserialize;
 
 /// A description of some bytes. In TOML: a plain string, or a table with exactly one *kind* and optional
@@ -127,10 +127,10 @@ impl Recipe {
         let mut random = Random::new(self.seed);
         match &self.kind {
             Kind::Literal(bytes) => bytes.clone(),
-            Kind::Lines(count) => (0..*count).map(|_| random.line()).collect::<Vec<_>>().concat(),
+            Kind::Lines(count) => (0..*count).map(|_| random_line(&mut random)).collect::<Vec<_>>().concat(),
             Kind::Numbers(count) => (1..=*count).map(|n| format!("{n}\n")).collect::<String>().into_bytes(),
-            Kind::Base64(size) => base64_lines(&random.bytes(*size)),
-            Kind::Random(size) => random.bytes(*size),
+            Kind::Base64(size) => base64_lines(&random_bytes(&mut random, *size)),
+            Kind::Random(size) => random_bytes(&mut random, *size),
             Kind::Repeat(text, times) => text.as_bytes().repeat(*times),
             Kind::Concat(parts) => parts.iter().flat_map(Recipe::make).collect(),
         }
@@ -142,26 +142,24 @@ const WORDS: [&str; 16] = [
     "torque", "valve", "Error", "gate",
 ];
 
-impl Random {
-    fn bytes(&mut self, size: usize) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(size + 8);
-        (0..size.div_ceil(8)).for_each(|_| bytes.extend_from_slice(&self.next().to_le_bytes()));
-        bytes.truncate(size);
-        bytes
-    }
+fn random_bytes(random: &mut Random, size: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size + 8);
+    (0..size.div_ceil(8)).for_each(|_| bytes.extend_from_slice(&random.next().to_le_bytes()));
+    bytes.truncate(size);
+    bytes
+}
 
-    /// Returns one to six words and a number; low-numbered words are more frequent.
-    fn line(&mut self) -> Vec<u8> {
-        let mut line = String::new();
-        for _ in 0..=self.below(6) {
-            let reach = 1 + self.below(WORDS.len());
-            line.push_str(WORDS[self.below(reach)]);
-            line.push(' ');
-        }
-        line.push_str(&self.below(2000).to_string());
-        line.push('\n');
-        line.into_bytes()
+/// Returns one to six words and a number; low-numbered words are more frequent.
+fn random_line(random: &mut Random) -> Vec<u8> {
+    let mut line = String::new();
+    for _ in 0..=random.below(6) {
+        let reach = 1 + random.below(WORDS.len());
+        line.push_str(WORDS[random.below(reach)]);
+        line.push(' ');
     }
+    line.push_str(&random.below(2000).to_string());
+    line.push('\n');
+    line.into_bytes()
 }
 
 fn base64_lines(bytes: &[u8]) -> Vec<u8> {

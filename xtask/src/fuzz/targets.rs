@@ -48,7 +48,7 @@ pub fn usual(others: bool) -> Vec<&'static Target> {
 pub const ALL: &[Target] = &[
     Target {
         name: "awk",
-        package: "pelton-commands",
+        package: "pelton-verify",
         test: "differential",
         functions: &["generated_cases_agree"],
         cases: 8000,
@@ -56,7 +56,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "sed",
-        package: "pelton-commands",
+        package: "pelton-verify",
         test: "differential",
         functions: &["generated_cases_agree"],
         cases: 8000,
@@ -64,7 +64,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "kernels",
-        package: "pelton-commands",
+        package: "pelton-verify",
         test: "differential",
         functions: &["generated_cases_agree", "as_one_agree_with_both"],
         cases: 2000,

@@ -1,7 +1,7 @@
 //! What a command's meaning depends on besides its arguments: the locale and the implementation.
 
 use crate::locale::collation::Collation;
-use crate::locale::installed::LocaleStore;
+use crate::locale::installed::{LocaleStore, SystemLocales};
 use crate::locale::messages::Messages;
 use crate::tool::detect::Implementation;
 use crate::{Accept, Declined};
@@ -137,6 +137,14 @@ impl Locale {
             thousands: if is_plain(numeric) { Some(None) } else { store.thousands(numeric) },
             plain_dates: is_plain(time) || store.has_english_months(time),
         })
+    }
+
+    /// Returns the locale that `LC_ALL` with this name makes; `None` if it is not installed.
+    pub fn named(name: &str) -> Option<Locale> {
+        let variable = |category: &str| (category == "LC_ALL").then(|| name.as_bytes().to_vec());
+        Locale::resolve(variable, &SystemLocales::default())
+            .ok()
+            .filter(|locale| *locale != Locale::C || is_c(name.as_bytes()))
     }
 
     /// Returns the string order; `None` for byte order.

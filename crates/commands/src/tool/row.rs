@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::cost::Rate;
-use super::detect::{Family, Implementation, Probe};
+use super::detect::{Family, Implementation, Probe, TESTED};
 use super::grammar::Grammar;
 use super::interface::{AcceptFn, AcceptScriptsFn};
 use super::io_errors::{Caller, IoErrors, StandardOutput};
@@ -124,8 +124,24 @@ impl Tool {
     }
 
     /// Returns what the installed version may do otherwise than the tested one, for these arguments.
-    pub fn difference(&self, args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-        (self.other_version(&context.implementation)?.difference)(args, context)
+    pub fn difference(&self, args: &[Vec<u8>], context: &Context) -> Option<String> {
+        let verified = match &context.implementation {
+            Implementation::Verified(verified) => verified.difference(args, context),
+            _ => None,
+        };
+        let other = self.other_version(&context.implementation);
+        verified.or_else(|| other.and_then(|other| (other.difference)(args, context)).map(str::to_owned))
+    }
+
+    /// Returns the version that the kernel equals and that is nearest to this one: the latest that is not later, or the
+    /// earliest.
+    pub fn nearest_version(&self, version: &str) -> &'static str {
+        let tested = TESTED.iter().filter(|(family, _)| *family == self.family).map(|(_, version)| *version);
+        let mut known: Vec<&'static str> =
+            tested.chain(self.other_versions.iter().flat_map(|other| other.versions).copied()).collect();
+        known.sort_by_key(|version| numbers(version));
+        let later = known.partition_point(|known| numbers(known) <= numbers(version));
+        known.get(later.saturating_sub(1)).copied().unwrap_or_default()
     }
 
     /// Returns the row of this implementation, if several may be installed under this name.
@@ -137,6 +153,11 @@ impl Tool {
     pub fn is_unsuitable_for(&self, circumstance: Unsuitable) -> bool {
         self.unsuitable.contains(&circumstance)
     }
+}
+
+/// Returns the numbers of a version, in order.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
 /// Accepts any arguments, for [`Tool::only_prints`].

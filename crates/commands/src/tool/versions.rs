@@ -92,7 +92,8 @@ mod tests {
             assert_eq!(reason("sort", "9.7", args).as_deref(), Some(differs), "{args:?}");
         }
         assert!(reason("wc", "9.7", &[]).is_some() && reason("wc", "9.7", &["-l"]).is_none());
-        let unknown = "cut is GNU coreutils 8.31, which no kernel was compared with";
+        let unknown =
+            "cut is GNU coreutils 8.31, which no kernel was compared with; `pelton verify cut` compares it";
         assert_eq!(reason("cut", "8.31", &["-c1"]).as_deref(), Some(unknown));
     }
 

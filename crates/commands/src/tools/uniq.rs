@@ -245,26 +245,30 @@ pub(crate) static TOOL: Tool = Tool {
             difference,
         },
     ],
-    grammar: Grammar::reader(
-        &[],
-        &[
-            "-c",
-            "-d",
-            "-u",
-            "-D",
-            "-i",
-            "-f@n",
-            "-s@n",
-            "-w@n",
-            "-z",
-            "-cd",
-            "-ci",
-            "--group",
-            "-@n",
-            "+@n",
-            "--all-repeated=separate",
-        ],
-    ),
+    grammar: Grammar {
+        // A second operand is written. /dev/stdin would be the pipe that it reads, for ever.
+        operands: &["@f", "@f", "-", "@f @f", "- @f", "@f -", "-- @f", "- -", "/dev/stdin"],
+        ..Grammar::reader(
+            &[],
+            &[
+                "-c",
+                "-d",
+                "-u",
+                "-D",
+                "-i",
+                "-f@n",
+                "-s@n",
+                "-w@n",
+                "-z",
+                "-cd",
+                "-ci",
+                "--group",
+                "-@n",
+                "+@n",
+                "--all-repeated=separate",
+            ],
+        )
+    },
 };
 
 /// Whether it writes no file: a second operand is an output file.

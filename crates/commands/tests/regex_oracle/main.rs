@@ -14,8 +14,9 @@ use pelton_commands::regex::{Flavour, Judges, Newline, Options, Regex, Within, c
 
 use generate::Dialect;
 use pelton_testkit::Campaign;
+use pelton_testkit::CaseReport;
 use pelton_testkit::Random;
-use pelton_testkit::campaign_settings::{self, Lone};
+use pelton_testkit::campaign_settings;
 use tools::Replace;
 
 const GREP: &str = "grep (GNU grep) 3.8";
@@ -82,7 +83,7 @@ impl Question {
             _ => [&b"grep"[..], b"-onb"].into_iter().chain(args.iter().map(Vec::as_slice)).collect(),
         };
         let stages = vec![argv];
-        Lone { stages, files: vec![], stdin: &self.block, piped: true, locale }.toml(name)
+        CaseReport { stages, files: vec![], stdin: &self.block, piped: true, locale }.toml(name)
     }
 
     fn ask(&self) -> Outcome {

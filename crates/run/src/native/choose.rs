@@ -287,7 +287,7 @@ fn command_of(
     let implementation =
         if tool.family == Family::Pelton { this_program(path) } else { detector.identify(path) };
     let context = Context { locale: locale.clone(), implementation };
-    candidate.implementation = Some(context.implementation.describe());
+    candidate.implementation = Some(context.implementation.describe_equality());
     candidate.locale = Some(locale.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
     let accepted = Accepted::new(command);
@@ -380,7 +380,7 @@ fn builtin_of(
     let locale = Locale::resolve(variable, &locales)?;
     let caller = pelton_commands::caller(name.to_owned(), locale.messages.clone());
     let context = Context { locale, implementation: detector.identify(&around.shell.path) };
-    candidate.implementation = Some(context.implementation.describe());
+    candidate.implementation = Some(context.implementation.describe_equality());
     let accepted = Accepted::new(pelton_commands::accept(name.as_bytes(), &args, &context)?);
     candidate.args = args;
     let files = files::of_stage(&accepted, &[], position)?;

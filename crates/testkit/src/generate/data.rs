@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::Random;
 use crate::Recipe;
-use crate::random::Random;
 
 /// Some bytes, as a recipe in TOML.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! so every failure is silent.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 
 use pelton_sys::private::PrivateFolder;
@@ -19,40 +20,68 @@ pub trait Store {
 /// A larger file was not written by pelton.
 const CACHE_BYTES_MAX: u64 = 1 << 20;
 
-const NAME: &str = "implementations";
-
-/// A file under `$XDG_CACHE_HOME/pelton`. Its content decides which kernels run, so a folder that others can
-/// write is not used.
+/// The folder `$XDG_CACHE_HOME/pelton`. Its files decide which kernels run, so a folder that others can write is not
+/// used.
 #[derive(Clone, Debug)]
-pub struct CacheFile {
-    folder: PathBuf,
-}
+pub struct CacheFolder(PathBuf);
 
-impl CacheFile {
-    /// Returns the cache in the user's cache folder, if the environment names one.
+impl CacheFolder {
+    /// Returns the user's folder, if the environment names one.
     pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<Self> {
         let absolute = |path: PathBuf| path.is_absolute().then_some(path);
         let root = variable("XDG_CACHE_HOME")
             .and_then(absolute)
             .or_else(|| variable("HOME").and_then(absolute).map(|home| home.join(".cache")))?;
-        Some(CacheFile { folder: root.join("pelton") })
+        Some(CacheFolder(root.join("pelton")))
+    }
+
+    /// Returns the file of the detector's answers.
+    pub fn implementations(&self) -> CacheFile {
+        CacheFile { folder: self.0.clone(), name: "implementations" }
+    }
+
+    /// Returns the file of certificates.
+    pub fn certificates(&self) -> CacheFile {
+        CacheFile { folder: self.0.clone(), name: "verified" }
+    }
+}
+
+/// A file of that folder.
+#[derive(Clone, Debug)]
+pub struct CacheFile {
+    folder: PathBuf,
+    name: &'static str,
+}
+
+impl CacheFile {
+    /// Returns the saved text, if any.
+    pub fn load(&self) -> Option<String> {
+        PrivateFolder::open(&self.folder).ok()?.read(self.name, CACHE_BYTES_MAX).ok()
+    }
+
+    /// Saves the text.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, is not private, or cannot be written.
+    pub fn write(&self, text: &str) -> io::Result<()> {
+        PrivateFolder::make(&self.folder)?.write(self.name, text)
     }
 }
 
 impl Store for CacheFile {
     fn load(&self) -> Option<String> {
-        PrivateFolder::open(&self.folder).ok()?.read(NAME, CACHE_BYTES_MAX).ok()
+        CacheFile::load(self)
     }
 
     fn save(&self, text: &str) {
-        let _ = PrivateFolder::make(&self.folder).and_then(|folder| folder.write(NAME, text));
+        let _ = self.write(text);
     }
 }
 
 /// The number grows with every change of what is probed.
-const HEADER: &str = "pelton implementations 4";
+const HEADER: &str = "pelton implementations 5";
 
-/// Encodes one line per program: inode, time, size, family or `?`, version or line, path. Skips paths that
+/// Encodes one line per program: device, inode, time, size, family or `?`, version or line, path. Skips paths that
 /// are not UTF-8 or hold a newline or tab.
 pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> String {
     let mut text = format!("{HEADER}\n");
@@ -60,13 +89,15 @@ pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> Strin
         let (family, words) = match implementation {
             Implementation::Known { family, version } => (format!("{family:?}"), version),
             Implementation::Unknown(line) => ("?".to_owned(), line),
+            // Kept by its certificate.
+            Implementation::Verified(_) => continue,
         };
         let Some(path) = path.to_str().filter(|path| !path.contains(['\n', '\t'])) else { continue };
         if words.contains(['\n', '\t']) {
             continue;
         }
-        let Stamp { inode, modified_ns, bytes } = stamp;
-        text.push_str(&format!("{inode}\t{modified_ns}\t{bytes}\t{family}\t{words}\t{path}\n"));
+        let Stamp { device, inode, modified_ns, bytes } = stamp;
+        text.push_str(&format!("{device}\t{inode}\t{modified_ns}\t{bytes}\t{family}\t{words}\t{path}\n"));
     }
     text
 }
@@ -81,6 +112,7 @@ fn decode_line(line: &str) -> Option<(PathBuf, (Stamp, Implementation))> {
     let mut fields = line.split('\t');
     let mut next = || fields.next();
     let stamp = Stamp {
+        device: next()?.parse().ok()?,
         inode: next()?.parse().ok()?,
         modified_ns: next()?.parse().ok()?,
         bytes: next()?.parse().ok()?,
@@ -114,7 +146,8 @@ mod tests {
         }
 
         fn cache(&self) -> CacheFile {
-            CacheFile::of_user(|name| (name == "XDG_CACHE_HOME").then(|| self.0.clone())).unwrap()
+            let variable = |name: &str| (name == "XDG_CACHE_HOME").then(|| self.0.clone());
+            CacheFolder::of_user(variable).unwrap().implementations()
         }
     }
 
@@ -125,7 +158,7 @@ mod tests {
     }
 
     fn entry(number: u64) -> (PathBuf, (Stamp, Implementation)) {
-        let stamp = Stamp { inode: number, modified_ns: 1, bytes: 2 };
+        let stamp = Stamp { device: 1, inode: number, modified_ns: 1, bytes: 2 };
         (PathBuf::from(format!("/bin/{number}")), (stamp, Implementation::tested(Family::GnuCoreutils)))
     }
 
@@ -161,7 +194,7 @@ mod tests {
         fs::remove_dir(&place).unwrap();
         fs::write(&place, vec![b'x'; CACHE_BYTES_MAX as usize + 1]).unwrap();
         assert_eq!(folder.cache().load(), None);
-        fs::write(&place, b"pelton implementations 4\n\xff\n").unwrap();
+        fs::write(&place, b"pelton implementations 5\n\xff\n").unwrap();
         assert_eq!(folder.cache().load(), None);
     }
 

@@ -6,17 +6,22 @@
 
 mod cache;
 mod probe;
+mod verified;
 
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
 
 use crate::locale::installed::{LocaleStore, SystemLocales};
 use cache::{decode, encode};
 
-pub use cache::{CacheFile, Store};
+pub use cache::{CacheFile, CacheFolder, Store};
 pub use probe::Probe;
+pub use verified::{Certificate, Certificates, Exclusion, Verified};
 
 /// The project that a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +85,21 @@ pub const TESTED: &[(Family, &str)] = &[
     (Family::Pelton, env!("CARGO_PKG_VERSION")),
 ];
 
+/// The versions that the differential tests were run with (docs/design/versions.md). A tool's row may name others
+/// between them.
+const COMPARED: &[(Family, &[&str])] = &[
+    (Family::GnuCoreutils, &["8.32", "9.1", "9.7", "9.10"]),
+    (Family::GnuGrep, &["3.6", "3.8", "3.11", "3.12"]),
+    (Family::GnuSed, &["4.7", "4.9"]),
+    (Family::GnuFindutils, &["4.8.0", "4.9.0", "4.10.0", "4.11.0"]),
+    (Family::Gawk, &["5.1.0", "5.2.1", "5.3.2"]),
+    (Family::Mawk, &["1.3.4 20200120", "1.3.4 20250131", "1.3.4 20260302"]),
+    (Family::OriginalAwk, &["20220912", "20250116", "20251225"]),
+    (Family::UtilLinux, &["2.36.1", "2.38.1"]),
+    (Family::Bash, &["5.2.15(1)-release"]),
+    (Family::Pelton, &[env!("CARGO_PKG_VERSION")]),
+];
+
 /// First lines of `--version`, up to the version. `*` stands for the program's name.
 const FIRST_LINES: &[(&str, Family)] = &[
     ("* (GNU coreutils) ", Family::GnuCoreutils),
@@ -104,6 +124,8 @@ pub enum Implementation {
         /// The version as printed.
         version: String,
     },
+    /// One that `pelton verify` compared with a kernel on this machine.
+    Verified(Arc<Verified>),
     /// The line that it printed instead, for the reason in `explain`; may be empty.
     Unknown(String),
 }
@@ -119,28 +141,55 @@ impl Implementation {
     pub fn family(&self) -> Option<Family> {
         match self {
             Implementation::Known { family, .. } => Some(*family),
+            Implementation::Verified(verified) => Some(verified.family),
             Implementation::Unknown(_) => None,
         }
     }
 
-    /// Whether it is this family in one of these versions.
-    pub fn is_one_of(&self, wanted: Family, versions: &[&str]) -> bool {
-        matches!(self, Implementation::Known { family, version }
-            if *family == wanted && versions.contains(&version.as_str()))
+    /// Returns the version whose kernel it equals, as far as it does.
+    fn like(&self) -> Option<(Family, &str)> {
+        match self {
+            Implementation::Known { family, version } => Some((*family, version)),
+            Implementation::Verified(verified) => Some((verified.family, &verified.like)),
+            Implementation::Unknown(_) => None,
+        }
     }
 
-    /// Whether it is this family in a tested version.
+    /// Whether it is this family in one of these versions, or was verified to be like one.
+    pub fn is_one_of(&self, wanted: Family, versions: &[&str]) -> bool {
+        self.like().is_some_and(|(family, version)| family == wanted && versions.contains(&version))
+    }
+
+    /// Whether it is this family in a tested version, or was verified to be like it.
     pub fn is_tested(&self, wanted: Family) -> bool {
-        matches!(self, Implementation::Known { family, version }
-            if *family == wanted && TESTED.contains(&(*family, version.as_str())))
+        self.like().is_some_and(|like| like.0 == wanted && TESTED.contains(&like))
     }
 
     /// Describes it for reasons.
     pub fn describe(&self) -> String {
         match self {
             Implementation::Known { family, version } => format!("{} {version}", family.title()),
+            Implementation::Verified(verified) => verified.shown.clone(),
             Implementation::Unknown(line) if line.is_empty() => "an unknown program".to_owned(),
             Implementation::Unknown(line) => format!("an unknown program ('{line}')"),
+        }
+    }
+
+    /// Describes it and how it is known that a kernel equals it, for `explain`.
+    pub fn describe_equality(&self) -> String {
+        let name = self.describe();
+        match self {
+            Implementation::Known { family, version } => {
+                let compared = COMPARED
+                    .iter()
+                    .any(|(known, versions)| known == family && versions.contains(&version.as_str()));
+                if compared { name } else { format!("{name}, between versions that were compared") }
+            }
+            Implementation::Verified(verified) => {
+                let Verified { date, comparisons, .. } = &**verified;
+                format!("{name}, verified here on {date}: {} comparisons", grouped(*comparisons))
+            }
+            Implementation::Unknown(_) => name,
         }
     }
 
@@ -167,6 +216,8 @@ impl Implementation {
 /// The file attributes that must stay the same for an answer to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
+    /// The device of its file system.
+    pub device: u64,
     /// Its inode number.
     pub inode: u64,
     /// Modification time, in nanoseconds.
@@ -179,6 +230,8 @@ pub struct Stamp {
 pub trait ProgramInspector {
     /// Returns the stamp of the file, following links.
     fn stamp(&self, path: &Path) -> Option<Stamp>;
+    /// Returns the SHA-256 of the file's content, in hexadecimal.
+    fn sha256(&self, path: &Path) -> Option<String>;
     /// Returns the first line of `path --version`.
     fn version_line(&self, path: &Path) -> Option<String>;
     /// Returns how the program differs from the implementation that it claims to be, in words.
@@ -193,7 +246,12 @@ impl ProgramInspector for SystemProbe {
     fn stamp(&self, path: &Path) -> Option<Stamp> {
         let data = fs::metadata(path).ok()?;
         let modified_ns = i128::from(data.mtime()) * 1_000_000_000 + i128::from(data.mtime_nsec());
-        Some(Stamp { inode: data.ino(), modified_ns, bytes: data.size() })
+        Some(Stamp { device: data.dev(), inode: data.ino(), modified_ns, bytes: data.size() })
+    }
+
+    fn sha256(&self, path: &Path) -> Option<String> {
+        let content = fs::read(path).ok()?;
+        Some(Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     fn version_line(&self, path: &Path) -> Option<String> {
@@ -225,25 +283,45 @@ fn has_utf8() -> bool {
     SystemLocales::default().installed(b"C.UTF-8") == Some(true)
 }
 
+/// Groups the digits of a number by thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
 /// Identifies implementations by path, with a cache.
 pub struct Detector<'a> {
     probe: &'a dyn ProgramInspector,
     store: Option<Box<dyn Store + 'a>>,
     known: HashMap<PathBuf, (Stamp, Implementation)>,
+    certificates: Certificates,
+    /// Programs with a certificate, so that each file is read only once.
+    verified: HashMap<PathBuf, (Stamp, Option<Implementation>)>,
 }
 
 impl Detector<'static> {
-    /// Makes one for this machine, with the user's cache if the environment names a folder.
+    /// Makes one for this machine, with the user's cache and certificates if the environment names a folder.
     pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
-        let store = CacheFile::of_user(variable).map(|file| Box::new(file) as Box<dyn Store>);
-        Detector::new(&SystemProbe, store)
+        let folder = CacheFolder::of_user(variable);
+        let store = folder.as_ref().map(|folder| Box::new(folder.implementations()) as Box<dyn Store>);
+        let certificates = folder.and_then(|folder| folder.certificates().load());
+        let certificates = certificates.map(|text| Certificates::decode(&text)).unwrap_or_default();
+        Detector { certificates, ..Detector::new(&SystemProbe, store) }
     }
 }
 
 impl<'a> Detector<'a> {
     /// Makes one with the answers in `store`.
     pub fn new(probe: &'a dyn ProgramInspector, store: Option<Box<dyn Store + 'a>>) -> Self {
-        let mut detector = Detector { probe, store, known: HashMap::new() };
+        let mut detector = Detector {
+            probe,
+            store,
+            known: HashMap::new(),
+            certificates: Certificates::default(),
+            verified: HashMap::new(),
+        };
         detector.known = detector.stored();
         detector
     }
@@ -252,9 +330,25 @@ impl<'a> Detector<'a> {
         self.store.as_ref().and_then(|store| store.load()).and_then(|text| decode(&text)).unwrap_or_default()
     }
 
-    /// Returns the implementation at this path. Runs it only if it is new or was replaced.
+    /// Returns the implementation at this path. Runs it only if it is new or was replaced. A certificate of the user
+    /// counts more than what the program says.
     pub fn identify(&mut self, path: &Path) -> Implementation {
         let Some(stamp) = self.probe.stamp(path) else { return Implementation::Unknown(String::new()) };
+        self.verified(path, stamp).unwrap_or_else(|| self.claimed(path, stamp))
+    }
+
+    fn verified(&mut self, path: &Path, stamp: Stamp) -> Option<Implementation> {
+        if let Some((_, known)) = self.verified.get(path).filter(|(then, _)| *then == stamp) {
+            return known.clone();
+        }
+        let found = self.certificates.of(path, stamp, || self.probe.sha256(path));
+        let found = found.map(|verified| Implementation::Verified(Arc::new(verified.clone())));
+        self.verified.insert(path.to_owned(), (stamp, found.clone()));
+        found
+    }
+
+    /// Returns what the program says it is, if it behaves so.
+    fn claimed(&mut self, path: &Path, stamp: Stamp) -> Implementation {
         if let Some((_, known)) = self.known.get(path).filter(|(then, _)| *then == stamp) {
             return known.clone();
         }
@@ -299,6 +393,10 @@ mod tests {
             Some(self.stamp.get())
         }
 
+        fn sha256(&self, _: &Path) -> Option<String> {
+            None
+        }
+
         fn version_line(&self, _: &Path) -> Option<String> {
             self.asked.set(self.asked.get() + 1);
             Some(self.line.to_owned())
@@ -323,7 +421,7 @@ mod tests {
     }
 
     fn machine(line: &'static str) -> Machine {
-        let stamp = Stamp { inode: 1, modified_ns: -5, bytes: 3 };
+        let stamp = Stamp { device: 1, inode: 1, modified_ns: -5, bytes: 3 };
         Machine { stamp: Cell::new(stamp), line, asked: Cell::new(0), odd: false }
     }
 

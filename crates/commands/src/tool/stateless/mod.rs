@@ -96,6 +96,10 @@ pub fn stateless(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Sta
         let what = context.implementation.describe();
         return Declined::because(format!("it is {what}, which is not known well enough"));
     }
+    if let Some(difference) = tool.as_installed(&context.implementation).difference(args, context) {
+        let what = context.implementation.describe();
+        return Declined::because(format!("it is {what}, which differs: {difference}"));
+    }
     read(args, context)
 }
 

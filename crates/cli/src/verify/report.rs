@@ -1,0 +1,240 @@
+//! The results of `pelton verify`, as a table and as JSON.
+
+use super::Installed;
+use super::worker::Told;
+use crate::terminal::Look;
+use pelton_commands::detect::{Certificate, Certificates};
+use pelton_report::units;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Reports that are printed for each tool.
+const REPORTS_SHOWN: usize = 3;
+
+/// The result for one tool.
+pub(super) struct Verdict {
+    tool: &'static str,
+    pub path: PathBuf,
+    /// What the program says it is.
+    version: String,
+    /// Whether pelton serves that version anyway.
+    known: bool,
+    told: Result<Told, String>,
+    /// The calls that differ, in words.
+    pub differences: Vec<String>,
+    pub certificate: Option<Certificate>,
+}
+
+impl Verdict {
+    fn new(installed: &Installed, told: Result<Told, String>) -> Self {
+        let certificate = told
+            .as_ref()
+            .ok()
+            .and_then(|told| Certificates::decode(&told.certificate).iter().next().cloned());
+        Verdict {
+            tool: installed.tool.name,
+            path: installed.path.clone(),
+            version: installed.claimed.describe(),
+            known: installed.tool.serves(&installed.claimed),
+            differences: told.as_ref().map_or(Vec::new(), |told| told.differences.clone()),
+            told,
+            certificate,
+        }
+    }
+
+    /// Makes one from a worker's result.
+    pub(super) fn of(installed: &Installed, told: Told) -> Self {
+        Verdict::new(installed, Ok(told))
+    }
+
+    /// Makes one of a worker that failed.
+    pub(super) fn failed(installed: &Installed, reason: String) -> Self {
+        Verdict::new(installed, Err(reason))
+    }
+
+    /// Whether enough was compared.
+    pub(super) fn is_proven(&self) -> bool {
+        self.told.as_ref().is_ok_and(|told| told.enough)
+    }
+
+    /// Whether pelton serves the tool in the same way without a certificate.
+    pub(super) fn is_needless(&self) -> bool {
+        self.known && self.differences.is_empty()
+    }
+
+    fn result(&self) -> String {
+        match &self.told {
+            Err(reason) => format!("not compared: {reason}"),
+            Ok(told) if told.always => "not served: all calls may differ".to_owned(),
+            Ok(told) if told.comparisons == 0 => "not served: the kernel declines every call".to_owned(),
+            Ok(told) if !told.enough => "not compared often enough: give it more --seconds".to_owned(),
+            Ok(_) if !self.differences.is_empty() => {
+                format!("served, except {}", self.differences.join("; "))
+            }
+            Ok(_) if self.known => "served, as before".to_owned(),
+            Ok(_) => "served from now on".to_owned(),
+        }
+    }
+}
+
+/// Returns the table and the reports.
+pub(super) fn text(verdicts: &[Verdict], seed: u64, look: Look) -> String {
+    let header =
+        ["tool", "version", "compared", "declined", "different", "result"].map(str::to_owned).to_vec();
+    let rows = verdicts.iter().map(|verdict| {
+        let told = verdict.told.as_ref().ok();
+        let number = |get: fn(&Told) -> String| told.map_or_else(|| "-".to_owned(), get);
+        vec![
+            verdict.tool.to_owned(),
+            verdict.version.clone(),
+            number(|told| units::count(told.comparisons)),
+            number(declined),
+            number(|told| told.differences.len().to_string()),
+            verdict.result(),
+        ]
+    });
+    let mut text = table(header, rows.collect(), &[2, 3, 4], look);
+    let locales = verdicts
+        .iter()
+        .filter_map(|verdict| verdict.told.as_ref().ok())
+        .map(|told| told.locales.join(", "))
+        .next();
+    if let Some(locales) = locales {
+        text += &format!("\nCompared in the locales {locales}; seed {seed}.\n");
+    }
+    for verdict in verdicts {
+        text += &reports(verdict);
+    }
+    text
+}
+
+fn declined(told: &Told) -> String {
+    let lines = told.answers + told.declined;
+    if lines == 0 { "-".to_owned() } else { units::percent(told.declined as f64 / lines as f64) }
+}
+
+fn reports(verdict: &Verdict) -> String {
+    let Ok(told) = &verdict.told else { return String::new() };
+    if told.reports.is_empty() {
+        return String::new();
+    }
+    let shown = told.reports.iter().take(REPORTS_SHOWN);
+    let all = shown.map(|report| format!("\n{report}")).collect::<String>();
+    format!(
+        "\n# Differences of {} ({}), to send to pelton's developers:\n{all}",
+        verdict.tool, verdict.version
+    )
+}
+
+/// Returns the results for programs.
+pub(super) fn json(verdicts: &[Verdict], seed: u64) -> String {
+    let tools: Vec<Value> = verdicts.iter().map(one_json).collect();
+    format!("{:#}\n", json!({ "version": 1, "seed": seed, "tools": tools }))
+}
+
+fn one_json(verdict: &Verdict) -> Value {
+    let told = verdict.told.as_ref().ok();
+    json!({
+        "tool": verdict.tool,
+        "path": verdict.path,
+        "implementation": verdict.version,
+        "known_before": verdict.known,
+        "comparisons": told.map(|told| told.comparisons),
+        "command_lines": told.map(|told| told.answers + told.declined),
+        "declined": told.map(|told| told.declined),
+        "locales": told.map(|told| &told.locales),
+        "differences": verdict.differences,
+        "served": verdict.is_proven() && told.is_some_and(|told| !told.always),
+        "result": verdict.result(),
+        "reports": told.map(|told| &told.reports),
+    })
+}
+
+/// Returns the certificates of these tools, or all.
+pub(super) fn listed(all: &Certificates, installed: &[Installed], any: bool) -> Vec<Certificate> {
+    let wanted = |one: &&Certificate| any || installed.iter().any(|tool| tool.path == one.path);
+    all.iter().filter(wanted).cloned().collect()
+}
+
+/// Returns certificates as a table, or for programs.
+pub(super) fn list(certificates: &[Certificate], for_programs: bool, look: Look) -> String {
+    if for_programs {
+        let all: Vec<Value> = certificates.iter().map(certificate_json).collect();
+        return format!("{:#}\n", json!({ "version": 1, "certificates": all }));
+    }
+    if certificates.is_empty() {
+        return "nothing was verified here\n".to_owned();
+    }
+    let header = ["path", "version", "verified", "comparisons", "differs"].map(str::to_owned).to_vec();
+    let rows = certificates.iter().map(|certificate| {
+        let verified = &certificate.verified;
+        vec![
+            certificate.path.display().to_string(),
+            verified.shown.clone(),
+            verified.date.clone(),
+            units::count(verified.comparisons),
+            differences(certificate).join("; "),
+        ]
+    });
+    table(header, rows.collect(), &[3], look)
+}
+
+fn differences(certificate: &Certificate) -> Vec<String> {
+    certificate.verified.exclusions.iter().map(|exclusion| exclusion.describe()).collect()
+}
+
+fn certificate_json(certificate: &Certificate) -> Value {
+    let verified = &certificate.verified;
+    json!({
+        "path": certificate.path,
+        "sha256": certificate.sha256,
+        "implementation": verified.shown,
+        "date": verified.date,
+        "comparisons": verified.comparisons,
+        "locales": verified.locales,
+        "differences": differences(certificate),
+    })
+}
+
+/// Lays out columns; those of `right` are aligned there. The last column wraps below itself.
+fn table(header: Vec<String>, rows: Vec<Vec<String>>, right: &[usize], look: Look) -> String {
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+    let last = lines[0].len() - 1;
+    let widths: Vec<usize> = (0..last)
+        .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    let indent: usize = widths.iter().map(|width| width + 2).sum();
+    let room = look.width.unwrap_or(usize::MAX).saturating_sub(indent).max(24);
+    let mut text = String::new();
+    for line in &lines {
+        for (column, width) in widths.iter().enumerate() {
+            let cell = &line[column];
+            text += &if right.contains(&column) {
+                format!("{cell:>width$}  ")
+            } else {
+                format!("{cell:width$}  ")
+            };
+        }
+        let wrapped = wrap(&line[last], room);
+        text += &wrapped.join(&format!("\n{}", " ".repeat(indent)));
+        text = text.trim_end().to_owned() + "\n";
+    }
+    text
+}
+
+/// Breaks a text between words.
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always one");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}

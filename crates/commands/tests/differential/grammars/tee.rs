@@ -1,8 +1,0 @@
-use super::{flags, on_stdin};
-use crate::case::Case;
-use crate::rng::Rng;
-
-pub fn case(rng: &mut Rng, command: &str) -> Case {
-    let args = flags(rng, &["-a", "--append"], 20);
-    on_stdin(rng, command, args)
-}

@@ -1,0 +1,96 @@
+//! Campaigns of random cases: a grammar's command lines in turn, a difference shrunk and reported.
+
+use std::collections::HashSet;
+use std::io;
+
+use crate::engine::{Care, Difference, Engine, Found, Tally};
+use crate::grammars::{Grammar, without_chance};
+use crate::{Case, Rng, shrink};
+
+/// Commands whose arguments are programs: each gets so many inputs in a row.
+const PROGRAMS: [&str; 5] = ["awk", "mawk", "gawk", "original-awk", "sed"];
+const INPUTS: u64 = 3;
+
+/// The numbered cases of a grammar: the same seed gives the same ones.
+pub(crate) struct Cases<'g> {
+    grammar: &'g Grammar,
+    seed: u64,
+    next: u64,
+}
+
+impl<'g> Cases<'g> {
+    pub(crate) fn new(grammar: &'g Grammar, seed: u64) -> Self {
+        Cases { grammar, seed, next: 0 }
+    }
+
+    /// Returns the next case, and how much is done with it.
+    pub(crate) fn next(&mut self) -> (Case, Care) {
+        let index = self.next;
+        self.next += 1;
+        match PROGRAMS.contains(&self.grammar.command) {
+            true => (program(self.grammar, self.seed, index), Care::Turn(index as usize)),
+            false => (made(self.grammar, self.seed, index), Care::Whole),
+        }
+    }
+}
+
+impl Engine {
+    /// Runs at least so many comparisons, or stops at a few differences.
+    ///
+    /// # Errors
+    /// If the tool cannot be run.
+    pub fn campaign(
+        &mut self,
+        grammar: &Grammar,
+        seed: u64,
+        comparisons: u64,
+    ) -> io::Result<(Tally, Vec<Found>)> {
+        let mut differences = Vec::new();
+        let mut kinds = HashSet::new();
+        let mut cases = Cases::new(grammar, seed);
+        while self.tally.comparisons < comparisons && cases.next < comparisons * 3 && differences.len() < 5 {
+            let (case, care) = cases.next();
+            if self.check_with(&case, care)?.is_none() {
+                continue;
+            }
+            let Some(least) = self.shrunk(case)? else { continue };
+            // The same arguments after shrinking are taken for the same cause.
+            if kinds.insert(least.case().args.clone()) {
+                let name = format!("{}-{seed}-{}", grammar.command, cases.next);
+                differences.push(least.found(name, self.other_locale()));
+            }
+        }
+        Ok((std::mem::take(&mut self.tally), differences))
+    }
+
+    /// Returns the difference on a smaller case, which does not count; `None` if it does not show again.
+    pub(crate) fn shrunk(&mut self, case: Case) -> io::Result<Option<Difference>> {
+        let counted = self.tally;
+        let least = shrink(case, |candidate| self.check(candidate).is_ok_and(|found| found.is_some()));
+        let difference = self.check(&least);
+        self.tally = counted;
+        difference
+    }
+}
+
+/// Returns the case with this number.
+fn made(grammar: &Grammar, seed: u64, index: u64) -> Case {
+    let mut rng = Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(index));
+    (grammar.case)(&mut rng, grammar.command)
+}
+
+/// Returns the same, but several in a row are one program over different input.
+fn program(grammar: &Grammar, seed: u64, index: u64) -> Case {
+    let own = made(grammar, seed, index);
+    if index.is_multiple_of(INPUTS) {
+        return without_chance(own);
+    }
+    let first = made(grammar, seed, index - index % INPUTS);
+    let files = first.files.into_iter().map(|(name, content)| {
+        let is_data = !matches!(name.as_str(), "program" | "script");
+        let other = own.files.iter().find(|(known, _)| *known == name && is_data);
+        let content = other.map_or(content, |(_, content)| content.clone());
+        (name, content)
+    });
+    without_chance(Case { args: first.args, files: files.collect(), ..own })
+}

@@ -1,0 +1,426 @@
+//! Runs a kernel in blocks of several sizes, and the tool once, and compares.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pelton_commands::{Command, Context, Declined, Family, Implementation, Input, Locale, lookup};
+use pelton_parallel::{Fixed, Helpers};
+use pelton_stream::memory::{self, Ended, Little, Source};
+use pelton_stream::team::{self, memory::Together};
+use pelton_stream::{BLOCK_BYTES, InputKind, Notice, Resources, Storage};
+
+use crate::{Answer, Case, ENDLESS, Oracle};
+
+/// The block sizes that every case is run with.
+const SIZES: [usize; 4] = [1, 7, 4096, BLOCK_BYTES];
+
+/// How much is done with one case.
+#[derive(Clone, Copy)]
+pub(crate) enum Care {
+    /// Every size, alone and shared.
+    Whole,
+    /// All of a block, and this one of the smaller sizes, shared by several as well: a campaign's next data get the next.
+    Turn(usize),
+}
+
+impl Care {
+    fn sizes(self) -> Vec<usize> {
+        match self {
+            Care::Whole => SIZES.to_vec(),
+            Care::Turn(turn) => vec![SIZES[turn % 3], BLOCK_BYTES],
+        }
+    }
+
+    fn shares(self, block_bytes: usize) -> bool {
+        matches!(self, Care::Whole) || block_bytes != BLOCK_BYTES
+    }
+}
+
+/// A case on which kernel and tool differ.
+pub struct Difference {
+    case: Case,
+    block_bytes: usize,
+    expected: Answer,
+    got: Answer,
+}
+
+impl Difference {
+    /// Returns a line of `known_cases.rs`, with what happened as a comment.
+    pub fn show(&self) -> String {
+        let answer = |answer: &Answer| {
+            format!(
+                "status {} out \"{}\" err \"{}\"",
+                answer.status,
+                answer.stdout.escape_ascii(),
+                answer.stderr.escape_ascii()
+            )
+        };
+        format!(
+            "// blocks of {}: tool: {}\n// kernel: {}\n{}",
+            self.block_bytes,
+            answer(&self.expected),
+            answer(&self.got),
+            self.case.show()
+        )
+    }
+
+    /// Returns its case.
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+
+    /// Makes a report: what happened as a comment, and a case for `cases/*.toml`. `other`: the engine's other locale.
+    pub(crate) fn found(&self, name: String, other: &str) -> Found {
+        let shown = self.show();
+        let comment: String = shown.lines().map(|line| format!("# {line}\n")).collect();
+        Found { toml: comment + &self.case.toml(&name, other), name, shown }
+    }
+}
+
+/// A difference that a campaign has found.
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// What happened, and a line of `known_cases.rs`.
+    pub shown: String,
+    /// A case for `cases/*.toml`.
+    pub toml: String,
+}
+
+/// Counts of what was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Command lines with data on which the tool's answer was compared, however many times the kernel ran.
+    pub answers: u64,
+    /// Runs of the kernel that were compared.
+    pub comparisons: u64,
+    /// Runs of the real tool.
+    pub processes: u64,
+    /// Command lines that the kernel declines.
+    pub declined: u64,
+    /// Runs in which the kernel handed over to the real tool.
+    pub handed_over: u64,
+}
+
+impl Tally {
+    /// Adds other counts.
+    pub fn add(&mut self, other: &Tally) {
+        self.answers += other.answers;
+        self.comparisons += other.comparisons;
+        self.processes += other.processes;
+        self.declined += other.declined;
+        self.handed_over += other.handed_over;
+    }
+}
+
+/// A program to compare a kernel with.
+pub struct Program<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// Its path; of a builtin, the shell's.
+    pub path: &'a Path,
+    /// The implementation that the kernel claims to equal.
+    pub implementation: Implementation,
+}
+
+/// Compares a tool's kernel with the real tool.
+pub struct Engine {
+    oracle: Oracle,
+    implementation: Implementation,
+    /// The locale of cases that do not run in C.
+    other: (String, Locale),
+    /// What was compared so far.
+    pub tally: Tally,
+    /// Is told of calls that are declined although the tool takes them.
+    pub on_declined: Option<fn(&Case, &Declined)>,
+}
+
+impl Engine {
+    /// Makes one in C and C.UTF-8.
+    ///
+    /// # Errors
+    /// If no working directory can be made.
+    pub fn new(program: Program<'_>) -> io::Result<Self> {
+        let oracle = Oracle::new(program.path.to_owned())?;
+        let is_builtin = lookup(program.tool.as_bytes()).is_some_and(|tool| tool.family == Family::Bash);
+        Ok(Engine {
+            oracle: if is_builtin { oracle.of_builtin(program.tool) } else { oracle },
+            implementation: program.implementation,
+            other: ("C.UTF-8".to_owned(), Locale::C_UTF8),
+            tally: Tally::default(),
+            on_declined: None,
+        })
+    }
+
+    /// Gives the tool the locales of this directory.
+    #[must_use]
+    pub fn with_locales(self, folder: PathBuf) -> Self {
+        Engine { oracle: self.oracle.with_locales(folder), ..self }
+    }
+
+    /// Takes this locale in place of C.UTF-8; `None` if it is not installed.
+    pub fn in_locale(self, name: &str) -> Option<Self> {
+        Some(Engine { other: (name.to_owned(), Locale::named(name)?), ..self })
+    }
+
+    /// Runs all cases in C.
+    #[must_use]
+    pub fn in_c_only(self) -> Self {
+        Engine { other: ("C".to_owned(), Locale::C), ..self }
+    }
+
+    /// Takes the kernel of this implementation from now on.
+    pub(crate) fn set_implementation(&mut self, implementation: Implementation) {
+        self.implementation = implementation;
+    }
+
+    /// Returns the name of the locale in place of C.UTF-8.
+    pub(crate) fn other_locale(&self) -> &str {
+        &self.other.0
+    }
+
+    fn context(&self, case: &Case) -> Context {
+        let locale = if case.utf8 { self.other.1.clone() } else { Locale::C };
+        Context { locale, implementation: self.implementation.clone() }
+    }
+
+    fn name_of(&self, case: &Case) -> &str {
+        if case.utf8 { &self.other.0 } else { "C" }
+    }
+
+    /// Returns the first block size with which kernel and tool differ.
+    ///
+    /// # Errors
+    /// If the tool cannot be run.
+    pub fn check(&mut self, case: &Case) -> io::Result<Option<Difference>> {
+        self.check_with(case, Care::Whole)
+    }
+
+    pub(crate) fn check_with(&mut self, case: &Case, care: Care) -> io::Result<Option<Difference>> {
+        let Some(command) = self.accept(case)? else { return Ok(None) };
+        let mut expected = self.oracle.run(case, self.name_of(case))?;
+        self.tally.processes += 1;
+        if expected.status == ENDLESS {
+            return Ok(None);
+        }
+        self.tally.answers += 1;
+        let any_order = command.facts().output.order_is_unspecified;
+        if any_order {
+            sort_lines(&mut expected);
+        }
+        for block_bytes in care.sizes() {
+            let got = self.answer(&*command, case, block_bytes, care, &expected)?;
+            if got != expected {
+                return Ok(Some(Difference { case: case.clone(), block_bytes, expected, got }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the command; `None` if it is declined, or if its driver would run the real tool.
+    fn accept(&mut self, case: &Case) -> io::Result<Option<Box<dyn Command>>> {
+        let script = |name: &[u8]| match case.files.iter().find(|(known, _)| known.as_bytes() == name) {
+            Some((_, content)) => Ok(content.clone()),
+            None => Err(Declined::new("no such file")),
+        };
+        let name = case.command.as_bytes();
+        let command = match pelton_commands::accept_with(name, &case.args, &self.context(case), &script) {
+            Ok(command) => command,
+            Err(declined) => {
+                self.tally.declined += 1;
+                if let Some(tell) = self.on_declined
+                    && self.oracle.run(case, self.name_of(case))?.stderr.is_empty()
+                {
+                    tell(case, &declined);
+                }
+                return Ok(None);
+            }
+        };
+        if command.kernel().is_err() && command.join_kernel().is_err() {
+            self.tally.declined += 1;
+            return Ok(None);
+        }
+        let is_missing = |input: &Input| match input {
+            Input::Stdin => false,
+            Input::File(name) => !case.files.iter().any(|(known, _)| known.as_bytes() == name),
+        };
+        Ok((!command.inputs().iter().any(is_missing)).then_some(command))
+    }
+
+    /// Returns the kernel's answer; if it is the expected one alone, then the one of several workers, and the one with
+    /// helpers.
+    fn answer(
+        &mut self,
+        command: &dyn Command,
+        case: &Case,
+        block_bytes: usize,
+        care: Care,
+        expected: &Answer,
+    ) -> io::Result<Answer> {
+        let any_order = command.facts().output.order_is_unspecified;
+        let in_order = |mut answer: Answer| {
+            if any_order {
+                sort_lines(&mut answer);
+            }
+            answer
+        };
+        self.tally.comparisons += 1;
+        let alone = in_order(caught("the kernel", || self.native(command, case, block_bytes))?);
+        if alone != *expected {
+            return Ok(alone);
+        }
+        if care.shares(block_bytes)
+            && let Some(together) = caught_option("a peer", || self.together(command, case, block_bytes))?
+        {
+            self.tally.comparisons += 1;
+            let together = in_order(together);
+            if together != *expected {
+                return Ok(together);
+            }
+        }
+        let lent = || self.lent(command, case, block_bytes, expected);
+        Ok(caught_option("the kernel with helpers", lent)?.map_or(alone, in_order))
+    }
+
+    /// The same by several workers, if the kernel can share its work.
+    fn together(
+        &mut self,
+        command: &dyn Command,
+        case: &Case,
+        block_bytes: usize,
+    ) -> io::Result<Option<Answer>> {
+        let sources = sources(command, case);
+        let Ok(kernel) = command.kernel() else { return Ok(None) };
+        let Some(together) = team::memory::run(kernel, &sources, block_bytes, 3) else { return Ok(None) };
+        let Together { mut stdout, mut stderr, chain, stop } = together;
+        let mut status = chain.statuses().first().copied().unwrap_or(0);
+        if let Some(stop) = stop {
+            let Some(args) = command.resume_args() else { return Ok(None) };
+            let answer = self.oracle.answer(&args, &stop.rest, true, self.name_of(case))?;
+            self.tally.processes += 1;
+            stdout.extend(answer.stdout);
+            stderr.extend(answer.stderr);
+            status = stop.status.given(answer.status);
+        }
+        Ok(Some(Answer { stdout, stderr, status }))
+    }
+
+    /// The same with helpers, for commands that use them.
+    fn lent(
+        &mut self,
+        command: &dyn Command,
+        case: &Case,
+        block_bytes: usize,
+        expected: &Answer,
+    ) -> io::Result<Option<Answer>> {
+        if block_bytes != LENT_BYTES || !LENT.contains(&case.command.as_str()) || command.kernel().is_err() {
+            return Ok(None);
+        }
+        // From each line a run of its own to a few of them.
+        let little = [1, 100, 1000, 4000][case.stdin.len() % 4];
+        let resources =
+            [None, Some(little)].map(|bytes| resources(bytes.map(|bytes| Arc::new(Little(bytes)) as _)));
+        for resources in resources {
+            let answer = self.with_means(command, case, block_bytes, Some(&resources))?;
+            if answer != *expected {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+
+    fn native(&mut self, command: &dyn Command, case: &Case, block_bytes: usize) -> io::Result<Answer> {
+        self.with_means(command, case, block_bytes, None)
+    }
+
+    fn with_means(
+        &mut self,
+        command: &dyn Command,
+        case: &Case,
+        block_bytes: usize,
+        resources: Option<&Resources>,
+    ) -> io::Result<Answer> {
+        let sources = sources(command, case);
+        let mut stdout = Vec::new();
+        let Ok(mut kernel) = command.kernel() else {
+            let mut kernel = command.join_kernel().unwrap_or_else(|declined| panic!("{declined}"));
+            let bytes: Vec<&[u8]> = sources.iter().map(|source| source.bytes).collect();
+            let stderr = memory::run_join(&mut *kernel, &bytes, block_bytes, &mut stdout);
+            return Ok(Answer { stdout, stderr, status: kernel.status() });
+        };
+        if let Some(resources) = resources {
+            kernel.notice(Notice::Resources(resources));
+        }
+        match memory::run(&mut *kernel, &sources, block_bytes, &mut stdout) {
+            Ended::Whole => Ok(Answer { stdout, stderr: kernel.messages(), status: kernel.status() }),
+            Ended::HandedOver { input, offset, hand_over } => {
+                self.tally.handed_over += 1;
+                let Some(args) = command.resume_args() else {
+                    panic!("hands over without a way: {}", hand_over.reason)
+                };
+                let mut rest = hand_over.unconsumed;
+                rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
+                sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
+                let answer = self.oracle.answer(&args, &rest, true, self.name_of(case))?;
+                self.tally.processes += 1;
+                stdout.extend(answer.stdout);
+                let stderr = [kernel.messages(), answer.stderr].concat();
+                Ok(Answer { stdout, stderr, status: hand_over.status.given(answer.status) })
+            }
+        }
+    }
+}
+
+/// What is left of an answer where the order of its lines does not count.
+fn sort_lines(answer: &mut Answer) {
+    let mut lines: Vec<&[u8]> = answer.stdout.split_inclusive(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    answer.stdout = lines.concat();
+}
+
+/// Returns the answer, or a panic in the form of one. In a release a panic ends the process.
+fn caught(who: &str, run: impl FnOnce() -> io::Result<Answer>) -> io::Result<Answer> {
+    caught_option(who, || run().map(Some)).map(|answer| answer.unwrap_or_else(|| panicked(who)))
+}
+
+fn caught_option(who: &str, run: impl FnOnce() -> io::Result<Option<Answer>>) -> io::Result<Option<Answer>> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Ok(Some(panicked(who))))
+}
+
+fn panicked(who: &str) -> Answer {
+    Answer { stdout: Vec::new(), stderr: format!("{who} panicked").into_bytes(), status: -2 }
+}
+
+/// Tools that use helpers, or are told how much memory there is.
+const LENT: [&str; 1] = ["sort"];
+
+/// Those are compared with blocks of this size only: starting threads costs more than their work here.
+pub const LENT_BYTES: usize = 7;
+
+/// Makes resources: three workers that share even little work, and this storage.
+pub fn resources(storage: Option<Arc<dyn Storage>>) -> Resources {
+    Resources { helpers: Helpers::new(Arc::new(Fixed(3))).eager(), storage, ..Resources::default() }
+}
+
+/// What the command reads. Standard input can be read to its end only once.
+fn sources<'a>(command: &'a dyn Command, case: &'a Case) -> Vec<Source<'a>> {
+    let mut stdin_read = false;
+    let source = |input: &'a Input| match input {
+        Input::Stdin => {
+            let bytes: &[u8] = if std::mem::replace(&mut stdin_read, true) { b"" } else { &case.stdin };
+            let kind = match case.piped {
+                true => InputKind::Other,
+                false => InputKind::Regular { bytes: case.stdin.len() as u64 },
+            };
+            Source { name: None, bytes, kind }
+        }
+        Input::File(name) => {
+            let found = case.files.iter().find(|(known, _)| known.as_bytes() == name);
+            let bytes = found.map_or(&b""[..], |(_, bytes)| bytes);
+            Source { name: Some(name), bytes, kind: InputKind::Regular { bytes: bytes.len() as u64 } }
+        }
+    };
+    command.inputs().iter().map(source).collect()
+}

@@ -1,0 +1,750 @@
+//! awk: programs of one to three rules over words, numbers and what lies between them.
+
+use super::on_files;
+use crate::Case;
+use crate::Rng;
+
+pub fn case(rng: &mut Rng, command: &str) -> Case {
+    let mut args: Vec<Vec<u8>> = Vec::new();
+    let separator = rng.pick(&["", "", "", "", ",", ":", "\\t", "[,:]", ", *", "ab", "|", "[ ]", "a"]);
+    if !separator.is_empty() {
+        match rng.below(3) {
+            0 => args.push(format!("-F{separator}").into_bytes()),
+            1 => args.extend([b"-F".to_vec(), separator.as_bytes().to_vec()]),
+            _ => args.push(format!("-vFS={separator}").into_bytes()),
+        }
+    }
+    if rng.chance(15) {
+        let value = rng.pick(&["3", "abc", "", "0x10", " 7 ", "1e2", "a\\tb"]);
+        args.extend([b"-v".to_vec(), format!("x={value}").into_bytes()]);
+    }
+    if rng.chance(10) {
+        args.push(format!("-vOFS={}", rng.pick(&["-", "", ",", "::"])).into_bytes());
+    }
+    if rng.chance(4) {
+        args.push(format!("-vRS={}", rng.pick(&[";", "a", " ", "|"])).into_bytes());
+    }
+    let text = Writer { rng, depth: 0 }.program();
+    let mut program = None;
+    if rng.chance(5) {
+        args.extend([b"-f".to_vec(), b"program".to_vec()]);
+        program = Some(text);
+    } else {
+        if rng.chance(5) {
+            args.push(b"--".to_vec());
+        }
+        args.push(text.into_bytes());
+    }
+    let mut case = on_files(rng, command, args);
+    if rng.chance(90) {
+        case.stdin = data(rng);
+        case.files.iter_mut().for_each(|(_, content)| *content = data(rng));
+    }
+    case.files.extend(program.map(|text| ("program".to_owned(), text.into_bytes())));
+    case
+}
+
+/// Whatever `awk` is.
+pub fn either(rng: &mut Rng, command: &str) -> Case {
+    if rng.chance(50) { case(rng, command) } else { plain(rng, command) }
+}
+
+/// Programs of the kind that all awks run alike.
+pub fn plain(rng: &mut Rng, command: &str) -> Case {
+    let mut args: Vec<Vec<u8>> = Vec::new();
+    let separator = rng.pick(&["", "", ",", ":", "\t", "|", ";", "/", "=", "-", "\t", "%"]);
+    match rng.below(3) {
+        _ if separator.is_empty() => {}
+        0 => args.push(format!("-F{separator}").into_bytes()),
+        1 => args.extend([b"-F".to_vec(), separator.as_bytes().to_vec()]),
+        _ => args.push(format!("-vFS={separator}").into_bytes()),
+    }
+    if rng.chance(15) {
+        args.push(format!("-vOFS={}", rng.pick(&["-", "", ",", "::", "\t", "a"])).into_bytes());
+    }
+    let mut program = String::new();
+    if rng.chance(10) {
+        program += rng.pick(&[
+            "BEGIN { OFS = \",\" } ",
+            "BEGIN { FS = OFS = \":\" }\n",
+            "BEGIN { FS = \",\"; OFS = \"-\" } ",
+        ]);
+    }
+    let mut plain = Plain { rng };
+    for _ in 0..plain.rng.pick(&[1, 1, 1, 2, 3]) {
+        program += &plain.rule();
+        program.push('\n');
+    }
+    args.push(program.into_bytes());
+    let mut case = super::on_stdin(rng, command, args);
+    if rng.chance(95) {
+        case.stdin = data(rng);
+    }
+    case
+}
+
+struct Plain<'a> {
+    rng: &'a mut Rng,
+}
+
+impl Plain<'_> {
+    fn pick(&mut self, choices: &[&str]) -> String {
+        self.rng.pick(choices).to_owned()
+    }
+
+    fn rule(&mut self) -> String {
+        match self.rng.below(4) {
+            0 => self.test(),
+            1 => format!("{} {{ {} }}", self.test(), self.action()),
+            _ => format!("{{ {} }}", self.action()),
+        }
+    }
+
+    fn action(&mut self) -> String {
+        let count = self.rng.pick(&[1, 1, 2, 3]);
+        (0..count).map(|_| self.statement()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn statement(&mut self) -> String {
+        match self.rng.below(10) {
+            0..5 => format!(
+                "print {}",
+                (0..self.rng.pick(&[1, 1, 2, 3])).map(|_| self.printed()).collect::<Vec<_>>().join(", ")
+            ),
+            5 => "print".to_owned(),
+            6 => format!("{} = {}", self.pick(&["$1", "$2", "$3", "$7"]), self.text()),
+            7 | 8 => format!(
+                "{}({}, {}{})",
+                self.pick(&["sub", "gsub"]),
+                self.regex(),
+                self.pick(&["\"X\"", "\"\"", "\"a b\"", "\"b\"", "\", \""]),
+                self.pick(&["", "", ", $0", ", $1", ", $2"])
+            ),
+            _ => format!(
+                "if ({}) {{ {} }} else {{ {} }}",
+                self.test(),
+                self.pick(&["next", "print $2", "$2 = \"y\""]),
+                self.pick(&["print $1", "$1 = $3"])
+            ),
+        }
+    }
+
+    fn printed(&mut self) -> String {
+        if self.rng.chance(20) {
+            return self.pick(&["NF", "length", "length($1)", "length($0)", "1", "(NF)", "42"]);
+        }
+        self.text()
+    }
+
+    fn text(&mut self) -> String {
+        match self.rng.below(9) {
+            0..5 => self.pick(&["$1", "$2", "$3", "$0", "$NF", "\"a\"", "\"\"", "\"10\"", "$9"]),
+            5 => format!("{} {}", self.pick(&["$1", "\"-\"", "$NF"]), self.pick(&["$2", "\"b\"", "$3"])),
+            6 => format!("({} ? $1 : {})", self.test(), self.pick(&["$2", "\"x\""])),
+            7 => format!("{}({})", self.pick(&["toupper", "tolower"]), self.pick(&["$1", "$0", "$2"])),
+            _ => format!(
+                "substr({}, {})",
+                self.pick(&["$0", "$1", "$2"]),
+                self.pick(&["1", "2", "2, 3", "1, 1", "5, 100", "3, 2"])
+            ),
+        }
+    }
+
+    fn test(&mut self) -> String {
+        match self.rng.below(8) {
+            0..3 => self.regex(),
+            3 => format!(
+                "{} {} {}",
+                self.pick(&["$1", "$2", "$0", "$NF"]),
+                self.pick(&["~", "!~"]),
+                self.regex()
+            ),
+            4 => format!(
+                "{} {} {}",
+                self.pick(&["$1", "$2", "$0", "$NF"]),
+                self.pick(&["==", "!="]),
+                self.pick(&["\"a\"", "\"10\"", "\"\"", "\"foo\"", "\"1e3\""])
+            ),
+            5 => format!(
+                "{} {} {}",
+                self.pick(&["NF", "length", "length($1)"]),
+                self.pick(&["<", "<=", "==", "!=", ">", ">="]),
+                self.pick(&["0", "1", "2", "3", "NF", "10"])
+            ),
+            6 => format!("({} && !{})", self.regex(), self.regex()),
+            _ => self.pick(&["NF", "!NF", "1", "0", "(NF || /a/)", "length"]),
+        }
+    }
+
+    fn regex(&mut self) -> String {
+        let mut text = self.pick(&["", "", "", "^"]);
+        for index in 0..self.rng.pick(&[1, 1, 2, 3]) {
+            if index > 0 && self.rng.chance(15) {
+                text.push('|');
+            }
+            text += &self.pick(&[
+                "a",
+                "b",
+                "ab",
+                "1",
+                "[ab]",
+                "[0-9]",
+                "[a-c]",
+                ".",
+                "[^a]",
+                " ",
+                ",",
+                "\\.",
+                "x",
+                "[^ ,]",
+                "foo",
+                "\\/",
+                "-",
+                "[a-zA-Z_]",
+            ]);
+            text += &self.pick(&["", "", "", "*", "+", "?"]);
+        }
+        text += &self.pick(&["", "", "", "$"]);
+        format!("/{text}/")
+    }
+}
+
+/// Lines of few words, so that expressions meet them.
+pub fn data(rng: &mut Rng) -> Vec<u8> {
+    const WORDS: &[&[u8]] = &[
+        b"a",
+        b"b",
+        b"ab",
+        b"abc",
+        b"foo",
+        b"1",
+        b"2",
+        b"10",
+        b"3.5",
+        b"-4",
+        b"+7",
+        b"1e3",
+        b"0x1f",
+        b".5",
+        b"5.",
+        b"0",
+        b"00",
+        b"nan",
+        b"inf",
+        b"1e400",
+        b"x1",
+        b"1x",
+        "é".as_bytes(),
+        b"\xff",
+        b"A",
+        b"aB",
+        b"2147483647",
+        b"2147483648",
+        b"-2147483649",
+        b"123456789012",
+        b"0.1",
+        b"1e-5",
+        b"1234567.8",
+        b"&",
+        b"\\",
+        b"(a)",
+        b"[b]",
+        b"a.b",
+        b"{2}",
+        b"12345",
+        b"7538.22",
+        b"0.50",
+        b"999999999.99",
+        b"1234567890123.45",
+        b"0.00000000000001",
+        b"1.99999999999999999",
+    ];
+    const BETWEEN: &[&[u8]] = &[b" ", b" ", b" ", b"  ", b"\t", b",", b",", b":", b", ", b";", b"|", b""];
+    let small = rng.chance(50);
+    let mut text = Vec::new();
+    for _ in 0..rng.pick(&[0, 1, 2, 3, 5, 8, 16]) {
+        if rng.chance(10) {
+            text.extend_from_slice(rng.pick(BETWEEN));
+        }
+        for _ in 0..rng.below(7) {
+            text.extend_from_slice(if small { rng.pick(&WORDS[..8]) } else { rng.pick(WORDS) });
+            text.extend_from_slice(rng.pick(BETWEEN));
+        }
+        text.push(b'\n');
+    }
+    if rng.chance(30) {
+        text.pop();
+    }
+    text
+}
+
+struct Writer<'a> {
+    rng: &'a mut Rng,
+    depth: u32,
+}
+
+impl Writer<'_> {
+    fn pick(&mut self, choices: &[&str]) -> String {
+        self.rng.pick(choices).to_owned()
+    }
+
+    fn program(&mut self) -> String {
+        if self.rng.chance(5) {
+            let body =
+                self.pick(&["", "", "{ print $2 }", "{ n++; print n, $1 }", "{ $2 = \"\"; print; x = $1 }"]);
+            return format!("{} {body}", self.first_of_kind());
+        }
+        if self.rng.chance(5) {
+            let field = self.pick(&["$1", "$2", "$2", "$3", "$7"]);
+            let text = self.pick(&["\"\"", "\"x\"", "\"a b\"", "\"10\""]);
+            let print = self.pick(&["; print }", "; print } END { print NR }", " } 1", " } NF"]);
+            return format!("{{ {field} = {text}{print}");
+        }
+        if self.rng.chance(10) {
+            return self.printed();
+        }
+        let mut items = Vec::new();
+        if self.rng.chance(15) {
+            let body = self.body(1);
+            items.push(format!("BEGIN {{ {body} }}"));
+        }
+        for _ in 0..self.rng.pick(&[1, 1, 1, 2, 3]) {
+            items.push(self.rule());
+        }
+        if self.rng.chance(35) {
+            let body = self.end();
+            items.push(format!("END {{ {body} }}"));
+        }
+        if self.rng.chance(20) {
+            items.extend(self.function());
+        }
+        let between = self.pick(&[" ", "; ", "\n", "\n\n"]);
+        items.join(&between)
+    }
+
+    /// Fields of each record, printed.
+    fn printed(&mut self) -> String {
+        let count = self.rng.pick(&[1, 1, 2, 3, 4]);
+        let args: Vec<String> = (0..count)
+            .map(|_| {
+                self.pick(&[
+                    "$1",
+                    "$2",
+                    "$3",
+                    "$5",
+                    "$7",
+                    "$0",
+                    "$70",
+                    "NR",
+                    "\"-\"",
+                    "3",
+                    "$2 \"|\" $1",
+                    "$1 $4 \"\"",
+                ])
+            })
+            .collect();
+        let begin = self.pick(&["", "", "", "BEGIN { OFS = \"\\t\" } ", "BEGIN { FS = \",\"; x = 1 } "]);
+        if self.rng.chance(40) {
+            return format!("{begin}{{ print {} }}", args.join(", "));
+        }
+        let conversions: String = (0..count)
+            .map(|_| {
+                self.pick(&[
+                    "%s", "%s", "%d", "%i ", "%.2f", "%f,", "%-8.3f|", "%9.1f", "%5s", "%-5.2s|", "%6d",
+                    "%-6d|", "%.0f", "%.14f", "%.9f ", "%x", "%c", "%05d",
+                ])
+            })
+            .collect();
+        format!("{begin}{{ printf \"{conversions}\\n\", {} }}", args.join(", "))
+    }
+
+    /// A function, and what calls it. The parameter hides a variable of the same name.
+    fn function(&mut self) -> [String; 2] {
+        let (value, other, test) = (self.expr(), self.value(), self.test());
+        let body = match self.rng.below(4) {
+            0 => format!("return {value}"),
+            1 => format!("q = x \"x\"; return {value}"),
+            2 => format!("q = {value}; if ({test}) return q; x = {other}; return x"),
+            _ => format!("if ({test}) return {other}; x++; return x q"),
+        };
+        let called = match self.rng.below(5) {
+            0 => {
+                let by = self.pick(&["k", "k + 1", "\"a\" k", "k % 3"]);
+                return [
+                    format!("function f(a, k) {{ a[{by}] += k; return a[{by}] }}"),
+                    format!("{{ print f(c, {}), c[1] }}", self.value()),
+                ];
+            }
+            1 => format!("{{ s += f({}); x = f(NR) }}", self.value()),
+            2 => format!("f({}) {{ print f(x) f({}) }}", self.value(), self.value()),
+            3 => format!("{{ if (f($1) == {}) print; c[f(NR)] = f({}) }}", self.value(), self.value()),
+            _ => format!("{{ print f({}) }}", self.value()),
+        };
+        [format!("function f(x, q) {{ {body} }}"), called]
+    }
+
+    fn rule(&mut self) -> String {
+        let pattern = match self.rng.below(10) {
+            0..4 => String::new(),
+            4 => format!("{}, {}", self.test(), self.test()),
+            _ => self.test(),
+        };
+        if !pattern.is_empty() && self.rng.chance(25) {
+            return pattern;
+        }
+        let statements = self.rng.pick(&[1, 1, 2, 3]);
+        let body = self.body(statements);
+        format!("{pattern} {{ {body} }}")
+    }
+
+    fn end(&mut self) -> String {
+        let one = [
+            "print n, s, x",
+            "print NR",
+            "print",
+            "print NF, $1",
+            "for (k in c) print k, c[k]",
+            "for (k in c) n += c[k]; print n",
+            "for (i = 1; i <= NR; i++) print i, l[i]",
+            "for (i = NR; i > 0; i--) print l[i]",
+            "print length(c), length(l)",
+            "printf \"%d %.3f %s\\n\", n, s, x",
+            "print s / NR",
+            "print m; exit n",
+        ];
+        self.pick(&one)
+    }
+
+    fn body(&mut self, statements: u64) -> String {
+        let all: Vec<String> = (0..statements).map(|_| self.statement()).collect();
+        let between = self.pick(&["; ", "\n", ";\n"]);
+        all.join(&between)
+    }
+
+    fn statement(&mut self) -> String {
+        self.depth += 1;
+        let made = self.statement_here();
+        self.depth -= 1;
+        made
+    }
+
+    fn statement_here(&mut self) -> String {
+        match self.rng.below(if self.depth > 2 { 22 } else { 30 }) {
+            0..5 => self.print(),
+            5 => "print".to_owned(),
+            6 => {
+                let (place, value) = (self.place(), self.expr());
+                format!("{place} = {value}")
+            }
+            7 => {
+                let (place, value) = (self.place(), self.value());
+                format!("{place} {} {value}", self.pick(&["+=", "-=", "*=", "/=", "%=", "^="]))
+            }
+            8 => format!("{}{}", self.place(), self.pick(&["++", "--"])),
+            9 => format!("c[{}]++", self.value()),
+            10 => format!("c[{}] += {}", self.value(), self.pick(&["1", "2", "$2", "NF"])),
+            11 => "l[NR] = $0".to_owned(),
+            12 => format!("s += {}", self.pick(&["$1", "$2", "$3", "length"])),
+            13..16 => self.substitution(),
+            16 => format!("$0 = {}", self.expr()),
+            17 => format!("NF = {}", self.pick(&["2", "NF", "NF - 1", "4", "NF + 1"])),
+            18 => format!("n = split($0, a{}); print n, a[1], a[2], a[n]", self.split_by()),
+            19 => format!(
+                "if (match({}, {})) print RSTART, RLENGTH, substr($0, RSTART, RLENGTH)",
+                self.value(),
+                self.regex()
+            ),
+            20 => self.pick(&[
+                "next",
+                "n++",
+                "m = $1",
+                "if ($1 > m) m = $1",
+                "delete c",
+                "delete c[$1]",
+                "exit 3",
+            ]),
+            21 => self.printf(),
+            22..26 => {
+                let (test, yes) = (self.test(), self.statement());
+                if self.rng.chance(40) {
+                    let no = self.statement();
+                    format!("if ({test}) {{ {yes} }} else {{ {no} }}")
+                } else {
+                    format!("if ({test}) {{ {yes} }}")
+                }
+            }
+            26 => format!(
+                "for (i = 1; i <= NF; i++) {{ {} }}",
+                self.pick(&[
+                    "print $i",
+                    "s += $i",
+                    "$i = $i \"x\"",
+                    "if ($i ~ /a/) continue; print i, $i",
+                    "c[$i]++"
+                ])
+            ),
+            27 => format!(
+                "i = NF; while (i > 0) {{ {}; i-- }}",
+                self.pick(&["printf \"%s \", $i", "n++", "if ($i == \"a\") break"])
+            ),
+            28 => "do { j++ } while (j % 3)".to_owned(),
+            _ => format!("{{ {} }}", self.statement()),
+        }
+    }
+
+    fn print(&mut self) -> String {
+        let count = self.rng.pick(&[1, 1, 2, 3]);
+        let args: Vec<String> = (0..count).map(|_| self.expr()).collect();
+        let list = args.join(", ");
+        if self.rng.chance(15) || list.contains('>') {
+            format!("print({list})")
+        } else {
+            format!("print {list}")
+        }
+    }
+
+    fn printf(&mut self) -> String {
+        let conversion = self.pick(&[
+            "%s", "%d", "%5d", "%-5s|", "%05d", "%x", "%o", "%c", "%e", "%f", "%g", "%.2f", "%10.3e", "%i",
+            "%u", "%+d", "%.3s", "%5.1f", "%%%s", "%X", "%#x", "%#o", "% d", "%-8.3d|", "%G", "%.0f", "%5c",
+            "%*d", "%.10g",
+        ]);
+        let stars = if conversion.contains('*') { "4, " } else { "" };
+        let value = self.expr();
+        let end = self.pick(&["\\n", "\\n", " "]);
+        if self.rng.chance(70) {
+            format!("printf(\"{conversion}{end}\", {stars}{value})")
+        } else {
+            format!("print sprintf(\"{conversion}\", {stars}{value})")
+        }
+    }
+
+    fn substitution(&mut self) -> String {
+        let (name, regex) = (self.pick(&["sub", "gsub"]), self.regex());
+        let by = self.pick(&[
+            "\"X\"",
+            "\"[&]\"",
+            "\"\"",
+            "\"\\\\&\"",
+            "\"\\\\\\\\&\"",
+            "$1",
+            "\"a b\"",
+            "x",
+            "NR",
+            "\"&&\"",
+        ]);
+        // Nothing that would grow from record to record.
+        let place = self.pick(&["", "", ", $1", ", $2", ", x", ", c[$1]", ", $NF"]);
+        let before = match place.as_str() {
+            ", x" => "x = $2; ",
+            ", c[$1]" => "c[$1] = $2; ",
+            _ => "",
+        };
+        if self.rng.chance(30) {
+            format!("{before}print {name}({regex}, {by}{place}), $0")
+        } else {
+            format!("{before}{name}({regex}, {by}{place}); print")
+        }
+    }
+
+    fn split_by(&mut self) -> String {
+        self.pick(&[
+            "",
+            ", \",\"",
+            ", /[,:]+/",
+            ", \" \"",
+            ", /a/",
+            ", \"ab\"",
+            ", \":\"",
+            ", /, */",
+            ", \"|\"",
+            ", \".\"",
+            ", / /",
+        ])
+    }
+
+    fn place(&mut self) -> String {
+        self.pick(&[
+            "x",
+            "y",
+            "n",
+            "$1",
+            "$2",
+            "$3",
+            "$NF",
+            "c[$1]",
+            "c[x]",
+            "$5",
+            "c[$1, $2]",
+            "c[NR % 3]",
+            "c[NF]",
+            "l[n]",
+            "c[-NR]",
+        ])
+    }
+
+    fn regex(&mut self) -> String {
+        let atom = |writer: &mut Self| {
+            writer.pick(&[
+                "a",
+                "b",
+                "ab",
+                ".",
+                "[ab]",
+                "[^a]",
+                "[0-9]",
+                "(a|b)",
+                "(ab|c)",
+                "\\.",
+                "[[:alpha:]]",
+                "1",
+                " ",
+                ",",
+                "x",
+                "[a-c]",
+                "(a|ab)",
+                "é",
+                "\\t",
+                "[^ ]",
+                "{",
+                "\\/",
+                "(,[^,]*;)",
+                "(a[^b]*b|[0-9]+)",
+            ])
+        };
+        let mut text = String::new();
+        if self.rng.chance(20) {
+            text.push('^');
+        }
+        for index in 0..self.rng.pick(&[1, 1, 2, 3]) {
+            if index > 0 && self.rng.chance(15) {
+                text.push('|');
+            }
+            text += &atom(self);
+            text += &self.pick(&["", "", "", "*", "+", "?"]);
+        }
+        if self.rng.chance(20) {
+            text.push('$');
+        }
+        format!("/{text}/")
+    }
+
+    fn test(&mut self) -> String {
+        match self.rng.below(13) {
+            // Several strings that one thing is compared with.
+            12 => {
+                let (value, mut text) =
+                    (self.value(), || self.pick(&["\"a\"", "\"b\"", "\"1\"", "\"\"", "\"abc\"", "$1"]));
+                let texts = [text(), text(), text()];
+                let tests: Vec<String> = texts.iter().map(|text| format!("{value} == {text}")).collect();
+                format!("({})", tests.join(" || "))
+            }
+            0..3 => self.regex(),
+            3..5 => format!("{} {} {}", self.value(), self.pick(&["~", "!~"]), self.regex()),
+            5..8 => format!(
+                "({} {} {})",
+                self.value(),
+                self.pick(&["<", "<=", "==", "!=", ">", ">="]),
+                self.value()
+            ),
+            8 => format!("!({})", self.value()),
+            9 => format!("({} && {})", self.value(), self.value()),
+            10 if self.rng.chance(10) => self.first_of_kind(),
+            10 => self.pick(&[
+                "NR % 2",
+                "NF",
+                "($1 in c)",
+                "NR == 2",
+                "NR > 1",
+                "length > 3",
+                "$1",
+                "c[$1]++ == 1",
+                "(NR, x) in c",
+                "FNR == 1",
+            ]),
+            _ => format!("({} || {})", self.value(), self.value()),
+        }
+    }
+
+    /// Holds for a record that is the first of its kind, or something like it.
+    fn first_of_kind(&mut self) -> String {
+        let key = self.pick(&["$1", "$1", "$2", "$0", "$3", "$1, $2", "$1 \"-\" $2", "$NF", "NR", "x"]);
+        let array = self.pick(&["seen", "seen", "c"]);
+        match self.rng.below(4) {
+            0 => format!("{array}[{key}]++ == 0"),
+            1 => format!("!({array}[{key}]++)"),
+            _ => format!("!{array}[{key}]++"),
+        }
+    }
+
+    fn value(&mut self) -> String {
+        self.pick(&[
+            "$1",
+            "$1",
+            "$2",
+            "$3",
+            "$0",
+            "$NF",
+            "NF",
+            "NR",
+            "x",
+            "y",
+            "1",
+            "0",
+            "2.5",
+            "10",
+            "\"a\"",
+            "\"10\"",
+            "\"\"",
+            "\"abc\"",
+            "length",
+            "length($1)",
+            "c[$1]",
+            "n",
+            "\"3x\"",
+            "100000",
+            "1e6",
+            "0.1",
+            "FNR",
+            "$4",
+            "$(1)",
+            "FILENAME",
+            "$(NF-1)",
+            "c[NR % 3]",
+            "c[NF]",
+            "l[NR - 1]",
+            "c[1]",
+        ])
+    }
+
+    fn expr(&mut self) -> String {
+        if self.depth > 3 {
+            return self.value();
+        }
+        self.depth += 1;
+        let made = match self.rng.below(18) {
+            0..6 => self.value(),
+            6..8 => {
+                format!("({} {} {})", self.expr(), self.pick(&["+", "-", "*", "/", "%", "^"]), self.value())
+            }
+            8..10 => format!("({} {})", self.value(), self.expr()),
+            10 => format!("({} ? {} : {})", self.test(), self.value(), self.expr()),
+            11 => self.test(),
+            12 => format!("-{}", self.value()),
+            13 => {
+                let text = self.value();
+                let start = self.pick(&["1", "2", "0", "-1", "1.5", "3", "NF", "x", "$2", "100"]);
+                let length = self.pick(&["", ", 1", ", 2", ", 0", ", -1", ", 1.5", ", 100", ", $1", ", x"]);
+                format!("substr({text}, {start}{length})")
+            }
+            14 => {
+                format!("{}({})", self.pick(&["toupper", "tolower", "length", "int", "sqrt"]), self.value())
+            }
+            15 => format!("index({}, {})", self.value(), self.value()),
+            16 => format!("({}++ {})", self.pick(&["x", "n", "y"]), self.pick(&["\"a\"", "$1", "+ 1"])),
+            _ => format!("({} = {})", self.pick(&["x", "y", "$2"]), self.value()),
+        };
+        self.depth -= 1;
+        made
+    }
+}

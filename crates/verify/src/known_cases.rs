@@ -1,0 +1,141 @@
+//! Cases on which a kernel once differed, or that document a subtlety. Each stays for ever.
+
+use crate::{Case, case};
+
+/// Returns those in C and C.UTF-8.
+pub fn all() -> Vec<Case> {
+    vec![
+        // mawk's machine does not find what is longest, or what is leftmost.
+        // What was there before is not what comes back from a sum.
+        case("mawk", &[b"{print $0++, ++$0; x = 1e-12; print x++, x--, $1--}"], b".000000000001\n1e300\n7x"),
+        case("mawk", &[b"{sub(/x/,\"\");print}"], b"\x00"),
+        case("mawk", &[b"{sub(/(a|b)|b?./,\"\")}1"], b"bc"),
+        case("mawk", &[b"{print match($0,/.+.+c?b*/), RLENGTH}"], b"  bb "),
+        case("mawk", &[b"{gsub(/ab?|[ab]|[^a]/,\"<&>\")}1"], b" 1c1a11"),
+        // A field's number is never negative, nor less than one by a fraction; and what is not a number is told as printf tells it.
+        case("mawk", &[b"{print $x}"], b"a b"),
+        case("mawk", &[b"-vx=nan", b"{print $x}"], b"a b"),
+        case("mawk", &[b"-vx=-0.3", b"{$x=1}"], b"a b"),
+        case("mawk", &[b"{print $($1)}"], b"-4748364"),
+        // A semicolon stands before else at the end of a simple statement, not behind a block.
+        case("mawk", &[b"{if(1) for(;0;){};else print 2}"], b"a"),
+        case("mawk", &[b"{if(0) for(;0;)x;else print 2}"], b"a"),
+        case("mawk", &[b"{if(0) ;;else print 2}"], b"a"),
+        case("mawk", &[b"{if(0) x\n;else print 2}"], b"a"),
+        case("mawk", &[b"{do {}; while(0)}"], b"a"),
+        // Where a semicolon ends nothing, mawk finds no program.
+        case("mawk", &[b";/a/"], b"a"),
+        case("mawk", &[b"/a/;;/b/"], b"a"),
+        case("mawk", &[b"/a/\n;/b/"], b"a"),
+        // Without ends of line, a sort cannot hide the order of an array.
+        case("mawk", &[b"-vORS=", b"{c[2]; c[$1]; for (k in c) print k}"], b"5\n,"),
+        // A match that is what the one before became stays as it is.
+        case("mawk", &[b"{gsub(/ +/,\"&&\");print}"], b" 1  \n  "),
+        case("mawk", &[b"{n=gsub(/[a-z]+/,\"&b\");print n,$0}"], b"a ab abb abbb\na c ab\nab a ab"),
+        case("mawk", &[b"{n=gsub(/[a-z]*/,\"&b\");print n,$0}"], b"a b\n1b\na1 ab\na ab"),
+        case("mawk", &[b"{n=gsub(/x?b*/,\"&b\");print n,$0}"], b"ab b"),
+        case("mawk", &[b"{gsub(/a+/,\"&&\")}1"], b"a\naa\na aa aa\naaa aaaaaa aaa"),
+        // Of two that are not a number, the first one's sign is printed.
+        case(
+            "mawk",
+            &[b"-va=-nan", b"-vb=nan", b"{x=a+0;y=b+0;print x+y,y*x,x-1,1/y,y%x;x*=y;print x;y-=x;print y}"],
+            b"a",
+        ),
+        case("mawk", &[b"{print (l%\"\")^NR, (l%\"\")^2, l%\"\"}"], b"a"),
+        // gawk warns of an escape that needs none.
+        case("gawk", &[b"{$1=\"\\/\"}1"], b"a"),
+        // By its number, $0 is not always assigned.
+        case("mawk", &[b"{x=0;$x++;print}"], b"1"),
+        case("mawk", &[b"{length(c)(c[$1])}"], b""),
+        case("mawk", &[b"{print FILENAME}", b"one"], b"").file("one", b"a\n\x00"),
+        case("mawk", &[b"BEGIN{next}"], b""),
+        case("mawk", &[b"{print $1>=$2}"], b"a 1"),
+        case("cat", &[b"-s", b"-n"], b"\n\n\na\n\n\nb"),
+        case("cat", &[b"-E"], b"a\r\nb\r"),
+        // A class of the second set that starts where the first set has ended.
+        case("tr", &[b"", b"[:lower:]"], b""),
+        case("tr", &[b" ", b"-[:upper:]"], b""),
+        case("cut", &[b"-z", b"-f", b"5", b"-da"], b"xa"),
+        case("cut", &[b"--complement", b"-z", b"-f5", b"-db", b"-s"], b"b"),
+        case("tr", &[b"-c", b"", b"[:lower:]0"], b"1"),
+        case("tr", &[b"-cs", b"a-z", b"\\n"], b"  ab  c\n\n\nd"),
+        case("comm", &[b"--total", b"--output-delimiter=", b"one", b"-"], b"b\n").file("one", b"a\n"),
+        // The line behind one without partner is not checked yet; nor is what is left of one input.
+        case("join", &[b"-", b"two"], b"|").file("two", b"o\nA"),
+        case("join", &[b"one", b"-"], b"\xe4").file("one", b"U\nF"),
+        case("join", &[b"one", b"-"], b"o\n\x00x").file("one", b"*"),
+        // Blanks at the end are followed by an empty field.
+        case("join", &[b"-1", b"3", b"one", b"one"], b"").file("one", b"\x7f\ta \x7f "),
+        // glibc decodes what Unicode does not know.
+        case("wc", &[b"-m"], b"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80\xf8\x87\x80\xfda").utf8(),
+        // Blanks that do not break end words; what is not printable neither begins nor ends one.
+        case("wc", &[], "a\u{a0}b\u{2028}c \u{301} \u{200b} \u{3000}d\x01 \x02".as_bytes()).utf8(),
+        // Columns are seven wide where a size is not known.
+        case("wc", &[], b"a b\n").piped(),
+        case("wc", &[b"-c", b"-", b"-"], b"A"),
+        case("tac", &[b"-", b"-"], b"\n"),
+        case("head", &[b"-n4", b"-", b"-"], b"\n\n\n\n-"),
+        // A name that is all suffix has no prefix.
+        case("sort", &[b"-k", b"1V"], b".x\n.1"),
+        case("sort", &[b"-t", b"a", b"-k", b"2V"], b"a.1\na.a"),
+        // Where there is no thousands separator, this byte is one.
+        case("sort", &[b"-n", b"-s"], b"1\x802\n3\n1\n\x80\x80-1\n-\x801\x80.5\n"),
+        // A NUL that comes later hides what was selected before, if grep reads both at once.
+        case("grep", &[b""], b"\n\x00"),
+        case("grep", &[b".", b"one"], b"").file("one", b"5\n\xf5\n\x00").utf8(),
+        // grep does not even look at its input.
+        case("grep", &[b"-c", b"-v", b""], b""),
+        case("grep", &[b"-o", b"-w", b"-x", b""], b"\n"),
+        // Both read the standard input, by turns.
+        case("sort", &[b"-m", b"-", b"-"], b"b\na\n"),
+        // A backslash that escapes nothing stands for itself, and what follows is no part of it.
+        case("printf", &[b"\\%d", b"5"], b""),
+        // The texts of i and the numbers of = end as lines do.
+        case("sed", &[b"-z", b"if"], b"\n"),
+        case("sed", &[b"-z", b"="], b"\n"),
+        // A case that is changed where there are no letters.
+        case("sed", &[b"s/ /\\l\xa9/"], b" "),
+        // q completes a last line.
+        case("sed", &[b"q"], b"Z"),
+        case("sed", &[b"-n", b"p;Q"], b"Z"),
+        // Ranges whose start or end was jumped over.
+        case("sed", &[b"1{n;n;n;n};2,3p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"1{n;n;n;n};4,5p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"1{n;n;n;n};5,3p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"3{n;n;n};/2/,+2p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"-n", b"4,~2p"], b"1\n2\n3\n4\n5\n6\n7\n8\n"),
+        case("sed", &[b"$,$cf"], b" "),
+        // What is a letter outside ASCII is not known: no byte map.
+        case("sed", &[b"s_\\w__g"], b"\xc3\x9f").utf8(),
+        case("sed", &[b"y/\\n/ /\ns/a//"], b"\n"),
+        case("sed", &[b"5\nd"], b""),
+        case("sed", &[b"s/.x/\\U\\0/"], b"\x00x").utf8(),
+        case("sed", &[b"H;x"], b"b"),
+        case("sed", &[b"-z", b"l1"], b"\n"),
+        // A line that lacks its end gets it when a file that holds something follows.
+        case("sed", &[b"-s", b"2p", b"one", b"two"], b"").file("one", b"1").file("two", b""),
+        case("sed", &[b"-s", b"-n", b"1p", b"one", b"two"], b"").file("one", b"1").file("two", b"\n"),
+    ]
+}
+
+/// Cases in en_US.UTF-8.
+pub fn english() -> Vec<Case> {
+    let cases = vec![
+        // Unknown bytes are all equal: such lines stay as they came, to sort.
+        case("sort", &[], b"\xff\n\xfe\n\xff\n"),
+        // Between a and z lies more than letters of ASCII.
+        case("sed", &[b"s/[a-z]//"], b"\xc3\xa9").utf8(),
+        case("sort", &[b"-u"], b"\xff\n\xfe\na\n"),
+        case("sort", &[b"-r"], b"a\n\xff\nA\n\xfe\n-a\n"),
+        // But not to uniq, which looks at bytes.
+        case("uniq", &[b"-c"], b"\xff\n\xfe\n\xff\n"),
+        case("comm", &[b"one", b"-"], b"\xfe\n").file("one", b"\xff\n"),
+        case("join", &[b"one", b"-"], b"\xfe 2\n").file("one", b"\xff 1\n"),
+        // Accents are compared from the end, and the last but one of a run is left out.
+        case("sort", &[], b"\x80\xd9\x8a\xcc\x8111B\n\x80\xd9\x8a\x1a\x811B\n"),
+        case("sort", &[b"-n"], b"1,000\n999\n1,2\n,3\n0,4\n-1,0\n"),
+        case("sort", &[b"-h"], b"1,000K\n2M\n1,K\n,5G\n"),
+        case("sort", &[b"-k2,2"], b"b a-b\na ab\nc A b\n"),
+    ];
+    cases.into_iter().map(Case::utf8).collect()
+}

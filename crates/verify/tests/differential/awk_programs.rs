@@ -1,0 +1,74 @@
+//! Programs for awk as data (`awk_programs.txt`), each over several inputs.
+
+use pelton_verify::{Case, case};
+
+use crate::installed::engine;
+
+/// A program, and what is expected of it.
+struct Listed {
+    args: Vec<Vec<u8>>,
+    declined: bool,
+}
+
+fn listed() -> Vec<Listed> {
+    let text = include_str!("awk_programs.txt").replace("\\\nb", "\u{1}");
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let read = |line: &str| {
+        let declined = line.starts_with('-');
+        let line = line.strip_prefix('-').unwrap_or(line).replace('\u{1}', "\\\nb");
+        let (options, program) = match line.strip_prefix("%% ") {
+            Some(rest) => rest.split_once(' ').expect("a separator and a program"),
+            None => ("", line.as_str()),
+        };
+        let mut args: Vec<Vec<u8>> = Vec::new();
+        if !options.is_empty() {
+            args.push(format!("-F{options}").into_bytes());
+        }
+        args.push(program.as_bytes().to_vec());
+        Listed { args, declined }
+    };
+    lines.map(read).collect()
+}
+
+/// The arguments of each.
+pub fn programs() -> Vec<Vec<Vec<u8>>> {
+    listed().into_iter().map(|program| program.args).collect()
+}
+
+/// Words, numbers, separators; a table; nothing; a line without its end.
+const INPUTS: &[&[u8]] = &[
+    b"a 1 x\nb 22 y\na 3 z\n\nc -4.5 a,b,c\nabc 0x10 1e2\nA 7\n",
+    b"h1,h2,h3\n1,b,3\n2,b,5\n1,c,3\n,,\n10,2,a:b\n",
+    b"",
+    b"  lead  two\tthree  \n2024 2 29\na.b c/d e\nlast line 9",
+];
+
+#[test]
+fn listed_programs_agree_with_the_real_awk() {
+    let Some(mut engine) = engine("mawk") else { return pelton_testkit::skips::skip("mawk") };
+    let mut found = Vec::new();
+    let (mut native, mut declined) = (0, 0);
+    for program in listed() {
+        let args: Vec<&[u8]> = program.args.iter().map(Vec::as_slice).collect();
+        let before = engine.tally.declined;
+        for input in INPUTS {
+            let case: Case = case("mawk", &args, input);
+            found.extend(engine.check(&case).expect("the real tool").map(|difference| difference.show()));
+        }
+        let is_declined = engine.tally.declined > before;
+        if is_declined {
+            declined += 1
+        } else {
+            native += 1
+        }
+        let shown = String::from_utf8_lossy(args[args.len() - 1]);
+        if program.declined {
+            assert!(is_declined, "taken, though it must be declined: {shown}");
+        } else if is_declined {
+            crate::say(&format!("declined: {shown}"));
+        }
+    }
+    crate::say(&format!("awk programs: {native} native, {declined} declined"));
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    assert!(native > 5 * declined, "{native} native, {declined} declined");
+}
