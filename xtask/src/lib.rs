@@ -15,6 +15,7 @@ pub mod pictures;
 pub mod quick;
 pub mod reference;
 pub mod registries;
+pub mod roots;
 pub mod test;
 
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ Usage: cargo xtask COMMAND
                 --only awk,sed: of the kernels those of awks and sed; --record: what they did is added to DIR/comparisons.md
   oracles     makes roots of other Debian releases, outside the checkout, whose tools kernels are compared with:
                 oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (all if none is given)
+  roots       the cases and the README's pipelines inside those roots, with their shell, tools and C library (as root, or in a user
+              name space): roots [NAME…] [--topic T]… [--size MB] [--results DIR]   --size 0: only the cases
   book        builds the book from docs/, and prints where it begins
   pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it
@@ -84,6 +87,7 @@ fn run() -> Outcome {
         // Used by `bench truth` inside pipelines: of no use to people, so not in the help.
         "stage" => bench::truth::stage::Stage::parse(args)?.run(),
         "fuzz" => fuzz::run(fuzz::Options::parse(args)?),
+        "roots" => roots::run(&roots::Options::parse(args)?),
         "oracles" => oracles::run(&oracles::Options::parse(args)?),
         "setup" => alone(args, setup::run),
         "quick" => alone(args, quick::run),

@@ -20,7 +20,7 @@ const RELEASES: [(&str, &str); 4] =
     [("debian-11", "bullseye"), ("debian-12", "bookworm"), ("debian-13", "trixie"), ("debian-sid", "sid")];
 
 /// The packages of a root besides Debian's essential packages.
-const PACKAGES: &str = "busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
+const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
 /// The tools that have kernels, and their paths in a root.
 const TOOLS: [&str; 31] = [

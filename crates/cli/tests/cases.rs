@@ -1,7 +1,7 @@
 //! The cases of `cases/*.toml`: each runs under the shell, `pelton run` and `pelton time`, in equal worlds.
 //!
 //! One test per topic. `PELTON_CASE=name,other cargo test -p pelton --test cases` runs cases by name; `PELTON_BIN=path`
-//! tests another pelton, and `PELTON_TEST_SUBJECT=shell` the shell against itself: are the cases deterministic?
+//! tests another pelton, `PELTON_CASES=folder` takes other cases (`cargo xtask roots`), and `PELTON_TEST_SUBJECT=shell` the shell against itself: are the cases deterministic?
 #![allow(missing_docs)]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use pelton_testkit::{Subject, check_topic, load_topics};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases")
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
+    std::env::var_os("PELTON_CASES").map_or_else(own, PathBuf::from)
 }
 
 fn check(topic: &str) {

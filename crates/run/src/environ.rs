@@ -3,15 +3,25 @@
 use pelton_commands::detect::Detector;
 use pelton_commands::{Accept, Locale, SystemLocales};
 use pelton_syntax::Dialect;
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// The inherited environment, and a shell's changes to it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Environment {
     inherited: Vec<(OsString, OsString)>,
+    /// Which programs are which, known or found out once.
+    detector: Rc<OnceCell<RefCell<Detector<'static>>>>,
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Environment").field(&self.inherited).finish()
+    }
 }
 
 /// Variables that a shell sets, computes or treats specially: their value differs from the environment.
@@ -85,12 +95,12 @@ pub fn is_special(name: &str) -> bool {
 impl Environment {
     /// Copies the process's environment.
     pub fn inherit() -> Self {
-        Environment { inherited: std::env::vars_os().collect() }
+        Environment::from_pairs(std::env::vars_os().collect())
     }
 
     /// Makes an environment of these pairs.
     pub fn from_pairs(pairs: Vec<(OsString, OsString)>) -> Self {
-        Environment { inherited: pairs }
+        Environment { inherited: pairs, detector: Rc::default() }
     }
 
     /// Returns the value of `name`, if it is set.
@@ -98,9 +108,10 @@ impl Environment {
         self.inherited.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// Returns a detector of implementations with this user's cache.
-    pub fn detector(&self) -> Detector<'static> {
-        Detector::of_user(|name| self.get(name).map(PathBuf::from))
+    /// Returns the detector of implementations with this user's cache.
+    pub fn detector(&self) -> RefMut<'_, Detector<'static>> {
+        let make = || RefCell::new(Detector::of_user(|name| self.get(name).map(PathBuf::from)));
+        self.detector.get_or_init(make).borrow_mut()
     }
 
     /// Returns the first variable that makes a non-interactive shell behave in ways that pelton does not

@@ -127,6 +127,9 @@ fn match_files(pieces: &[Piece], environment: &Environment) -> Result<Vec<Vec<u8
         return Err("a pattern while GLOBIGNORE is set".into());
     }
     let components = components(pieces)?;
+    if components.iter().any(|component| as_text(component).is_none() && begins_with_dot(component)) {
+        return Err("a pattern for hidden names: whether it matches `.` and `..` depends on the shell".into());
+    }
     let mut found = vec![Vec::new()];
     for (i, component) in components.iter().enumerate() {
         let last = i + 1 == components.len();
@@ -219,9 +222,12 @@ fn extend(base: &[u8], component: &[Piece], last: bool, next: &mut Vec<Vec<u8>>)
     Ok(())
 }
 
+fn begins_with_dot(component: &[Piece]) -> bool {
+    matches!(component.first(), Some(Piece::Text(text)) if text.first() == Some(&b'.'))
+}
+
 fn matches_name(component: &[Piece], name: &[u8]) -> Result<bool, Declined> {
-    let literal_dot = matches!(component.first(), Some(Piece::Text(text)) if text.first() == Some(&b'.'));
-    if name.first() == Some(&b'.') && !literal_dot {
+    if name.first() == Some(&b'.') {
         return Ok(false);
     }
     if component.contains(&Piece::AnyChar) && !name.is_ascii() {
@@ -309,10 +315,8 @@ mod tests {
         assert_eq!(pattern(vec![WordPart::AnyText, WordPart::Bare(".log".into())]), ["a.log", "b.log"]);
         assert_eq!(pattern(vec![WordPart::AnyChar, WordPart::Quoted(".txt".into())]), ["d.txt"]);
         assert_eq!(pattern(vec![WordPart::AnyText, WordPart::Bare(".none".into())]), ["*.none"]);
-        assert_eq!(
-            pattern(vec![WordPart::Bare(".".into()), WordPart::AnyText, WordPart::Bare("log".into())]),
-            [".c.log"]
-        );
+        let hidden = vec![WordPart::Bare(format!("{base}.")), WordPart::AnyText];
+        assert!(arguments(&[word(hidden)], &environment(&[])).is_err_and(|why| why.contains("hidden")));
         let foreign = environment(&[("LC_ALL", "de_DE.UTF-8")]);
         let parts = vec![WordPart::Bare(base.clone()), WordPart::AnyText, WordPart::Bare(".log".into())];
         assert!(arguments(&[word(parts)], &foreign).is_err());

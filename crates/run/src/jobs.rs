@@ -1,6 +1,7 @@
 //! A non-interactive shell's messages on standard error about children killed by a signal.
 
 use crate::plan::PipelinePlan;
+use crate::shell::{Behaviour, Shell};
 use crate::stage::StagePlan;
 use pelton_syntax::Dialect;
 use pelton_sys::signals;
@@ -13,22 +14,23 @@ const SIGTERM: i32 = 15;
 
 /// Returns the message for a pipeline that has ended, if the shell would print one.
 pub fn message(
-    dialect: Dialect,
+    shell: &Shell,
     name: &OsStr,
     pipeline: &PipelinePlan,
     ends: &[(u32, Ended)],
     pipefail: bool,
     spell: &dyn Fn(&StagePlan) -> String,
 ) -> Option<String> {
-    match dialect {
-        Dialect::Bash => bash(name, pipeline, ends, pipefail, spell),
-        Dialect::Posix => dash(ends),
+    match shell.dialect {
+        Some(Dialect::Bash) => bash(shell.behaviour, name, pipeline, ends, pipefail, spell),
+        _ => dash(ends),
     }
 }
 
 /// bash prints a message if the process that decides the pipeline's status was killed, and then for all its
-/// processes; for a plain SIGTERM it prints less, in Debian's build.
+/// processes; for a plain SIGTERM it prints less, in Debian's builds.
 fn bash(
+    behaviour: Behaviour,
     name: &OsStr,
     pipeline: &PipelinePlan,
     ends: &[(u32, Ended)],
@@ -40,9 +42,13 @@ fn bash(
     let Ended::Signalled(signal, core) = *deciding else { return None };
     match signal {
         SIGINT | SIGPIPE => return None,
+        SIGTERM if behaviour.names_terminated => {
+            return Some(terminated(behaviour, pipeline, signal, core, spell));
+        }
         SIGTERM => return Some(format!("{}{}\n", signals::description(signal), dumped(core))),
         _ => {}
     }
+    let columns = behaviour.state_columns;
     let mut text = format!("{}: line {}: ", name.display(), pipeline.line);
     for (i, (stage, (pid, ended))) in pipeline.stages.iter().zip(ends).enumerate() {
         let lead = if i == 0 { "" } else { "     " };
@@ -50,12 +56,25 @@ fn bash(
         let spelled = spell(stage);
         // The state of the first process is not repeated, and the column is then two narrower.
         if i > 0 && *ended == ends[0].1 {
-            text.push_str(&format!("{lead}{pid:>5} {:<22}{bar}{spelled}\n", ""));
+            text.push_str(&format!("{lead}{pid:>5} {:<1$}{bar}{spelled}\n", "", columns - 2));
         } else {
-            text.push_str(&format!("{lead}{pid:>5} {:<24}{bar}{spelled}\n", state(*ended)));
+            text.push_str(&format!("{lead}{pid:>5} {:<columns$}{bar}{spelled}\n", state(*ended)));
         }
     }
     Some(text)
+}
+
+/// Returns the message about a pipeline whose end SIGTERM decided: no process id, all commands on one line.
+fn terminated(
+    behaviour: Behaviour,
+    pipeline: &PipelinePlan,
+    signal: i32,
+    core: bool,
+    spell: &dyn Fn(&StagePlan) -> String,
+) -> String {
+    let state = format!("{}{}", signals::description(signal), dumped(core));
+    let stages: Vec<String> = pipeline.stages.iter().map(spell).collect();
+    format!("{state:<columns$}{}\n", stages.join(" | "), columns = behaviour.state_columns)
 }
 
 fn dumped(core: bool) -> &'static str {

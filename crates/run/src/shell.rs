@@ -3,6 +3,7 @@
 use crate::c_string::c_string;
 use crate::environ::Environment;
 use crate::lookup;
+use pelton_commands::{Family, Implementation};
 use pelton_syntax::Dialect;
 use pelton_sys::spawn::Exec;
 use std::ffi::{CString, OsStr, OsString};
@@ -18,6 +19,44 @@ pub struct Shell {
     pub path: PathBuf,
     /// The dialect to parse its text by; `None` if this shell is not modelled.
     pub dialect: Option<Dialect>,
+    /// How it behaves where shells and their versions differ.
+    pub behaviour: Behaviour,
+}
+
+/// What shells and their versions do differently, apart from the dialect. Compared with bash 5.1, 5.2 and 5.3 of Debian
+/// 11 to unstable: the cases run in their roots (docs/design/versions.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Whether the program of a stage sees a `SHLVL` that counts the shell. bash before 5.2 undoes its count in each
+    /// stage that it execs.
+    pub counts_itself_in_stages: bool,
+    /// Columns for the state of a killed process in messages.
+    pub state_columns: usize,
+    /// Whether the message about a process ended by SIGTERM shows its command.
+    pub names_terminated: bool,
+}
+
+impl Behaviour {
+    /// The behaviour of this dialect, for bash in this version; of an unknown one, as the tested bash 5.2.
+    fn of(dialect: Option<Dialect>, version: Option<(u32, u32)>) -> Self {
+        let version = version.unwrap_or((5, 2));
+        let is_bash = dialect == Some(Dialect::Bash);
+        Behaviour {
+            counts_itself_in_stages: !is_bash || version >= (5, 2),
+            state_columns: if version >= (5, 3) { 27 } else { 24 },
+            names_terminated: version >= (5, 3),
+        }
+    }
+}
+
+/// Returns the first two numbers of a bash's version.
+fn bash_version(path: &Path, environment: &Environment) -> Option<(u32, u32)> {
+    let Implementation::Known { family: Family::Bash, version } = environment.detector().identify(path)
+    else {
+        return None;
+    };
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
 }
 
 /// The shell was not found.
@@ -39,7 +78,8 @@ impl Shell {
             lookup::find_shell(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
         let path = PathBuf::from(OsStr::from_bytes(&found));
         let dialect = dialect(&path);
-        Ok(Shell { name: name.into(), path, dialect })
+        let version = (dialect == Some(Dialect::Bash)).then(|| bash_version(&path, environment)).flatten();
+        Ok(Shell { name: name.into(), path, dialect, behaviour: Behaviour::of(dialect, version) })
     }
 
     /// Returns the call that runs `text` with these flags, `$0` and arguments.

@@ -10,9 +10,8 @@ use crate::native::{self, Unit};
 use crate::plan::{ListItem, PipelinePlan, Request, ShellOption};
 use crate::progress;
 use crate::stage::{Kind, StagePlan, Surroundings};
-use pelton_commands::detect::Detector;
 use pelton_plan::Switches;
-use pelton_syntax::{Connector, Dialect};
+use pelton_syntax::Connector;
 use pelton_sys::signals;
 use pelton_sys::spawn::{self, Action};
 use pelton_sys::wait::Ended;
@@ -26,7 +25,6 @@ pub(super) struct ShellState<'a> {
     pub(super) errexit: bool,
     pub(super) pipefail: bool,
     pub(super) switches: Option<&'a Switches>,
-    pub(super) detector: Detector<'static>,
     /// Whether this process may become the worker of the last pipeline.
     pub(super) in_place: bool,
 }
@@ -98,7 +96,9 @@ impl ShellState<'_> {
     ) -> io::Result<()> {
         let flags: &[&str] = if self.pipefail { &["-o", "pipefail"] } else { &[] };
         let execed = last && shell_becomes(pipeline, self.request);
-        let around = Surroundings { execed, ..self.request.surroundings(self.environment, flags) };
+        let uncounted = pipeline.stages.len() > 1 && !self.request.shell.behaviour.counts_itself_in_stages;
+        let surroundings = self.request.surroundings(self.environment, flags);
+        let around = Surroundings { execed: execed || uncounted, ..surroundings };
         let units = match self.switches {
             Some(switches) => {
                 let (planned, units) = native::plan_pipeline(
@@ -106,7 +106,7 @@ impl ShellState<'_> {
                     &around,
                     switches,
                     self.pipefail,
-                    &mut self.detector,
+                    &mut self.environment.detector(),
                 );
                 if runner.show.is_some() {
                     runner.total_bytes = progress::total_bytes(&planned, &pipeline.stages[0], &around);
@@ -128,7 +128,6 @@ impl ShellState<'_> {
             units
         };
         let ends = runner.run_pipeline(pipeline, units, &around)?;
-        let dialect = self.request.shell.dialect.unwrap_or(Dialect::Posix);
         let status = |(_, ended): &(u32, Ended)| ended.status();
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
         let raw = failed.or(ends.last().map(status)).unwrap_or(0);
@@ -147,7 +146,9 @@ impl ShellState<'_> {
             _ => {
                 let spell = |stage: &StagePlan| stage.spelled(&around);
                 let name = &self.request.name;
-                if let Some(text) = jobs::message(dialect, name, pipeline, &ends, self.pipefail, &spell) {
+                if let Some(text) =
+                    jobs::message(&self.request.shell, name, pipeline, &ends, self.pipefail, &spell)
+                {
                     (self.say)(&text);
                 }
             }

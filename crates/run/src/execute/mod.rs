@@ -50,18 +50,9 @@ pub fn execute(
     match plan {
         Plan::Steps(steps) => {
             let switches = options.native.as_ref();
-            let detector = environment.detector();
             let in_place = options.in_place && runner.show.is_none() && !options.observing.measures();
-            let mut shell = ShellState {
-                request,
-                environment,
-                say,
-                errexit: false,
-                pipefail: false,
-                switches,
-                detector,
-                in_place,
-            };
+            let mut shell =
+                ShellState { request, environment, say, errexit: false, pipefail: false, switches, in_place };
             runner.only_one = matches!(steps.as_slice(), [ListItem::List(list)] if list.len() == 1);
             shell.run(steps, &mut runner)?;
         }

@@ -66,7 +66,6 @@ pub fn each_pipeline(
     then: &mut dyn FnMut(&PipelinePlan, Planned, Vec<Unit>),
 ) {
     let Plan::Steps(steps) = plan else { return };
-    let mut detector = environment.detector();
     let around = request.surroundings(environment, &[]);
     let mut pipefail = false;
     for step in steps {
@@ -77,8 +76,13 @@ pub fn each_pipeline(
             }
             ListItem::List(list) => {
                 for (_, pipeline) in list {
-                    let (planned, units) =
-                        plan_pipeline(&pipeline.stages, &around, switches, pipefail, &mut detector);
+                    let (planned, units) = plan_pipeline(
+                        &pipeline.stages,
+                        &around,
+                        switches,
+                        pipefail,
+                        &mut environment.detector(),
+                    );
                     then(pipeline, planned, units);
                 }
             }

@@ -5,11 +5,9 @@
 use crate::environ::Environment;
 use crate::lookup;
 use crate::parts;
-use pelton_commands::{
-    Accept, Context, Declined, Locale, SystemLocales, accept_with, detect::Detector, stateless,
-};
+use pelton_commands::{Accept, Context, Declined, Locale, SystemLocales, accept_with, stateless};
 use pelton_syntax::{Command, Simple, Stage, Word, WordPart};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -22,7 +20,6 @@ pub struct Outlook<'a> {
     environment: &'a Environment,
     /// `None`: the text may set another one.
     locale: Option<Accept<Locale>>,
-    detector: RefCell<Detector<'static>>,
 }
 
 impl<'a> Outlook<'a> {
@@ -32,7 +29,7 @@ impl<'a> Outlook<'a> {
         let sets_locale = names.any(|name| name.starts_with("LC_") || name == "LANG" || name == "LANGUAGE");
         let variable = |name: &str| environment.get(name).map(|value| value.as_bytes().to_vec());
         let locale = (!sets_locale).then(|| Locale::resolve(variable, &SystemLocales::default()));
-        Outlook { environment, locale, detector: RefCell::new(environment.detector()) }
+        Outlook { environment, locale }
     }
 
     /// Returns why a call of these stages would certainly gain nothing, to follow 'because of'.
@@ -51,7 +48,7 @@ impl<'a> Outlook<'a> {
             Ok(locale) => locale.clone(),
             Err(declined) => return Some(declined.reason.clone()),
         };
-        let context = Context { locale, implementation: self.detector.borrow_mut().identify(path) };
+        let context = Context { locale, implementation: self.environment.detector().identify(path) };
         let mut reason = None;
         for args in possible_arguments(simple) {
             reason = Some(refusal(name, &args, &context)?);
