@@ -168,11 +168,11 @@ fn test_binary() -> Outcome<PathBuf> {
     build.args(static_options()?).stderr(Stdio::inherit());
     let output = timed("build the cases", || Ok(build.output()?))?;
     let messages = String::from_utf8(output.stdout)?;
-    let executables = messages.lines().filter_map(|line| {
+    let mut executables = messages.lines().filter_map(|line| {
         let message: Json = serde_json::from_str(line).ok()?;
         (message["target"]["name"] == "cases").then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    executables.last().ok_or_else(|| "the cases were not built".into())
+    executables.next_back().ok_or_else(|| "the cases were not built".into())
 }
 
 /// A root with pelton and the cases in it, until it is dropped.

@@ -152,6 +152,72 @@ fn a_program_that_agrees_is_served_until_its_file_changes() {
     assert_ne!(machine.declined("cut -c1 a"), "");
 }
 
+/// What differs in few calls may be found by one comparison and not by the next.
+#[test]
+fn what_was_found_once_is_not_forgotten() {
+    if !is_tested() {
+        return;
+    }
+    let rare = "for a; do case $a in -n299*) exit 9;; esac; done; exec head \"$@\"";
+    let machine = Machine::new(&[("head", rare)]);
+    fs::write(machine.path("a"), "x y\n").unwrap();
+    let verify = |seed: &str| {
+        machine.pelton(&["verify", "--seed", seed, "--seconds", "6", "head"]);
+        machine.declined("head -n2999 a | sort")
+    };
+    // As a certificate would be after a comparison that found it.
+    let mut first = String::new();
+    for seed in ["2", "12", "22", "32"] {
+        first = verify(seed);
+        if first.contains(FOUND) {
+            break;
+        }
+    }
+    assert!(first.contains(FOUND), "never found: {first}");
+    assert!(verify("3").contains(FOUND), "found, and forgotten");
+}
+
+#[test]
+fn calls_that_time_out_or_end_as_if_they_had_are_not_served() {
+    if !is_tested() {
+        return;
+    }
+    let machine = Machine::new(&[
+        ("uniq", "for a; do [ \"$a\" = -c ] && { uniq \"$@\"; exit 124; }; done; exec uniq \"$@\""),
+        ("tac", "case $1 in -b*) sleep 77 & exec tac \"$@\";; esac; exec tac \"$@\""),
+    ]);
+    fs::write(machine.path("a"), "x y\n").unwrap();
+    let (status, found) = machine.verify("20", &["uniq", "tac"]);
+    assert_eq!(status, Some(1), "{found:#?}");
+    for text in ["uniq -c a", "tac -b a"] {
+        let reason = machine.declined(text);
+        assert!(reason.contains(FOUND), "{text}: '{reason}': {found:#?}");
+    }
+    assert_eq!(machine.declined("uniq -d a"), "");
+}
+
+#[test]
+fn a_difference_holds_for_the_file_by_any_path_and_for_programs_that_start_it() {
+    if !is_tested() {
+        return;
+    }
+    let script = "for a; do case $a in -f*|--f*) exec cut -d ' ' \"$@\";; esac; done; exec cut \"$@\"";
+    let machine = Machine::new(&[("cut", script)]);
+    fs::write(machine.path("a"), "x y\n").unwrap();
+    machine.verify("6", &["cut"]);
+    std::os::unix::fs::symlink(machine.folder.path(), machine.path("other")).unwrap();
+    assert!(machine.declined("other/cut -f1 a").contains(FOUND));
+    for text in ["echo a | xargs cut -f1", "find . -name a -exec cut -f1 {} +", "cut -f1 a | cat"] {
+        let shell = Command::new("bash")
+            .args(["-c", text])
+            .current_dir(machine.folder.path())
+            .env("PATH", format!("{}:/usr/bin:/bin", machine.folder.path().display()))
+            .output()
+            .unwrap();
+        assert_eq!(machine.pelton(&["run", text]).stdout, shell.stdout, "{text}");
+    }
+}
+
 #[test]
 fn certificates_are_removed_and_never_taken_from_others() {
     if !is_tested() {
@@ -165,6 +231,12 @@ fn certificates_are_removed_and_never_taken_from_others() {
     let set = |mode: u32| fs::set_permissions(&cache, fs::Permissions::from_mode(mode)).unwrap();
     set(0o777);
     assert_ne!(machine.declined("cut -c1 a"), "", "others may write the folder");
+    for action in ["--list", "--forget"] {
+        set(0o777);
+        let out = machine.pelton(&["verify", action]);
+        assert_eq!(out.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&out.stderr).contains("chmod go-w"));
+    }
     set(0o700);
     assert_eq!(machine.declined("cut -c1 a"), "");
     let out = machine.pelton(&["verify", "--forget", "cut"]);
@@ -177,7 +249,7 @@ fn what_cannot_be_compared_is_an_error() {
     let machine = Machine::new(&[]);
     for (args, message) in [
         (&["verify", "xyz"][..], "pelton knows no tool called `xyz`"),
-        (&["verify", "jq"], "`jq` cannot be compared"),
+        (&["verify", "find"], "`find` cannot be compared"),
         (&["verify", "--locale", "xx_YY.UTF-8", "cat"], "the locale `xx_YY.UTF-8` is not installed"),
         (&["verify", "--seconds", "0"], "0 is not in 1..=86400"),
     ] {

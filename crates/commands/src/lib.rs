@@ -82,9 +82,9 @@ pub fn accept_with(
     };
     if !tool.serves(&context.implementation) {
         let what = context.implementation.describe();
-        return Declined::because(format!(
-            "{shown} is {what}, which no kernel was compared with; `pelton verify {shown}` compares it"
-        ));
+        let cure =
+            if tool.verifiable { format!("; `pelton verify {shown}` compares it") } else { String::new() };
+        return Declined::because(format!("{shown} is {what}, which no kernel was compared with{cure}"));
     }
     if let Some(difference) = tool.as_installed(&context.implementation).difference(args, context) {
         let what = context.implementation.describe();

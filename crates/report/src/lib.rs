@@ -26,7 +26,7 @@ mod samples;
 mod spread;
 mod style;
 mod syscalls;
-mod text;
+pub mod text;
 mod threads;
 pub mod units;
 

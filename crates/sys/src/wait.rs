@@ -201,6 +201,13 @@ pub fn become_subreaper() -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Waits until a child has ended, and leaves it to be waited for. Returns at once if that cannot be known.
+pub fn until_ended(child: u32) {
+    if let Some(child) = crate::pidfd::open(child) {
+        wait_any(&[std::os::fd::AsFd::as_fd(&child)], None);
+    }
+}
+
 /// Waits until one of `pidfds` has ended, a signal arrives, or `timeout` passes.
 pub fn wait_any(pidfds: &[std::os::fd::BorrowedFd<'_>], timeout: Option<Duration>) {
     use rustix::event::{PollFd, PollFlags, Timespec};

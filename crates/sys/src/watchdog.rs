@@ -1,15 +1,15 @@
-//! Ends processes at a timeout, without a process or a thread for each.
+//! Ends process groups at a timeout, without a process or a thread for each.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::pidfd;
+use crate::{pidfd, wait};
 
-/// Watches one process at a time.
+/// Watches one process group at a time.
 #[derive(Debug)]
 pub struct Watchdog {
     patience: Duration,
@@ -20,15 +20,17 @@ pub struct Watchdog {
 
 #[derive(Debug, Default)]
 struct Watched {
-    /// A pidfd: a process id could be reused.
-    process: Option<OwnedFd>,
+    group: Option<Pid>,
     until: Option<Instant>,
     has_timed_out: bool,
 }
 
-/// The process is watched until this is dropped.
+/// The group is watched until this is dropped.
 #[derive(Debug)]
-pub struct Guard<'a>(&'a Watchdog);
+pub struct Guard<'a> {
+    watchdog: &'a Watchdog,
+    leader: Option<OwnedFd>,
+}
 
 impl Watchdog {
     /// Makes a watchdog with this timeout.
@@ -40,25 +42,29 @@ impl Watchdog {
         Watchdog { patience, watched, _alive: alive }
     }
 
-    /// Starts watching a process.
-    pub fn over(&self, process: u32) -> Guard<'_> {
-        let process = pidfd::open(process);
-        *lock(&self.watched) =
-            Watched { process, until: Some(Instant::now() + self.patience), has_timed_out: false };
-        Guard(self)
+    /// Starts watching the group of a child that leads one. The child must not be waited for while the guard lives: its
+    /// id could be reused.
+    pub fn over(&self, leader: u32) -> Guard<'_> {
+        let group = i32::try_from(leader).ok().and_then(Pid::from_raw);
+        let until = Some(Instant::now() + self.patience);
+        *lock(&self.watched) = Watched { group, until, has_timed_out: false };
+        Guard { watchdog: self, leader: pidfd::open(leader) }
     }
 }
 
 impl Guard<'_> {
-    /// Whether the process was killed.
-    pub fn has_timed_out(&self) -> bool {
-        lock(&self.0.watched).has_timed_out
+    /// Waits until the leader has ended, without waiting for it as a parent does. Returns whether the group was killed.
+    pub fn until_ended(self) -> bool {
+        if let Some(leader) = &self.leader {
+            wait::wait_any(&[leader.as_fd()], None);
+        }
+        lock(&self.watchdog.watched).has_timed_out
     }
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.watched) = Watched::default();
+        *lock(&self.watchdog.watched) = Watched::default();
     }
 }
 
@@ -73,7 +79,7 @@ fn watch(watched: &Mutex<Watched>, ended: &Receiver<()>, pause: Duration) {
             continue;
         }
         watched.until = None;
-        let killed = watched.process.as_ref().map(|process| pidfd_send_signal(process, Signal::KILL));
+        let killed = watched.group.map(|group| kill_process_group(group, Signal::KILL));
         watched.has_timed_out = matches!(killed, Some(Ok(())));
     }
 }
@@ -81,17 +87,25 @@ fn watch(watched: &Mutex<Watched>, ended: &Receiver<()>, pause: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::io::Read;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn what_never_ends_is_ended_and_nothing_else() {
         let watchdog = Watchdog::new(Duration::from_millis(200));
-        for (seconds, barks) in [("1000", true), ("0", false)] {
-            let mut child = Command::new("sleep").arg(seconds).spawn().unwrap();
+        // Of the last one, only a child of the leader goes on.
+        for (script, times_out) in
+            [("exec sleep 1000", true), ("exit 0", false), ("sleep 1000 & exit 0", true)]
+        {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]).process_group(0).stdout(Stdio::piped());
+            let mut child = shell.spawn().unwrap();
             let guard = watchdog.over(child.id());
-            let status = child.wait().unwrap();
-            assert_eq!(guard.has_timed_out(), barks && !status.success());
-            assert!(guard.has_timed_out() || !barks);
+            child.stdout.take().unwrap().read_to_end(&mut Vec::new()).unwrap();
+            let timed_out = guard.until_ended();
+            assert!(timed_out || !times_out, "{script}");
+            child.wait().unwrap();
         }
     }
 }

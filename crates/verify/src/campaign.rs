@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 
-use crate::engine::{Care, Difference, Engine, Found, Tally};
+use crate::engine::{Care, Check, Difference, Engine, Found, Tally};
 use crate::grammars::{Grammar, without_chance};
 use crate::{Case, Rng, shrink};
 
@@ -50,10 +50,10 @@ impl Engine {
         let mut cases = Cases::new(grammar, seed);
         while self.tally.comparisons < comparisons && cases.next < comparisons * 3 && differences.len() < 5 {
             let (case, care) = cases.next();
-            if self.check_with(&case, care)?.is_none() {
+            if !matches!(self.check_with(&case, care)?, Check::Differs(_)) {
                 continue;
             }
-            let Some(least) = self.shrunk(case)? else { continue };
+            let Some(least) = self.shrunk(case, &|| false)? else { continue };
             // The same arguments after shrinking are taken for the same cause.
             if kinds.insert(least.case().args.clone()) {
                 let name = format!("{}-{seed}-{}", grammar.command, cases.next);
@@ -63,10 +63,12 @@ impl Engine {
         Ok((std::mem::take(&mut self.tally), differences))
     }
 
-    /// Returns the difference on a smaller case, which does not count; `None` if it does not show again.
-    pub(crate) fn shrunk(&mut self, case: Case) -> io::Result<Option<Difference>> {
+    /// Returns the difference on a smaller case, as small as can be found until `stop` says so. It does not count.
+    /// `None` if it does not show again.
+    pub(crate) fn shrunk(&mut self, case: Case, stop: &dyn Fn() -> bool) -> io::Result<Option<Difference>> {
         let counted = self.tally;
-        let least = shrink(case, |candidate| self.check(candidate).is_ok_and(|found| found.is_some()));
+        let least =
+            shrink(case, |candidate| !stop() && self.check(candidate).is_ok_and(|found| found.is_some()));
         let difference = self.check(&least);
         self.tally = counted;
         difference

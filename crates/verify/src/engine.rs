@@ -11,7 +11,7 @@ use pelton_stream::memory::{self, Ended, Little, Source};
 use pelton_stream::team::{self, memory::Together};
 use pelton_stream::{BLOCK_BYTES, InputKind, Notice, Resources, Storage};
 
-use crate::{Answer, Case, ENDLESS, Oracle};
+use crate::{Answer, Case, Oracle};
 
 /// The block sizes that every case is run with.
 const SIZES: [usize; 4] = [1, 7, 4096, BLOCK_BYTES];
@@ -36,6 +36,18 @@ impl Care {
     fn shares(self, block_bytes: usize) -> bool {
         matches!(self, Care::Whole) || block_bytes != BLOCK_BYTES
     }
+}
+
+/// What a comparison has shown.
+pub(crate) enum Check {
+    /// Kernel and tool did the same.
+    Agrees,
+    /// The kernel declines the call, or its driver would run the real tool.
+    NotCompared,
+    /// The tool did not end in time, or printed without end.
+    Endless,
+    /// They did not do the same.
+    Differs(Box<Difference>),
 }
 
 /// A case on which kernel and tool differ.
@@ -171,6 +183,11 @@ impl Engine {
         Engine { other: ("C".to_owned(), Locale::C), ..self }
     }
 
+    /// Whether a case runs in C.
+    pub(crate) fn is_in_c(&self, case: &Case) -> bool {
+        !case.utf8 || self.other.1 == Locale::C
+    }
+
     /// Takes the kernel of this implementation from now on.
     pub(crate) fn set_implementation(&mut self, implementation: Implementation) {
         self.implementation = implementation;
@@ -190,21 +207,23 @@ impl Engine {
         if case.utf8 { &self.other.0 } else { "C" }
     }
 
-    /// Returns the first block size with which kernel and tool differ.
+    /// Returns the first block size with which kernel and tool differ. A call that the tool does not end counts as none.
     ///
     /// # Errors
     /// If the tool cannot be run.
     pub fn check(&mut self, case: &Case) -> io::Result<Option<Difference>> {
-        self.check_with(case, Care::Whole)
+        match self.check_with(case, Care::Whole)? {
+            Check::Differs(difference) => Ok(Some(*difference)),
+            Check::Agrees | Check::NotCompared | Check::Endless => Ok(None),
+        }
     }
 
-    pub(crate) fn check_with(&mut self, case: &Case, care: Care) -> io::Result<Option<Difference>> {
-        let Some(command) = self.accept(case)? else { return Ok(None) };
-        let mut expected = self.oracle.run(case, self.name_of(case))?;
+    pub(crate) fn check_with(&mut self, case: &Case, care: Care) -> io::Result<Check> {
+        let Some(command) = self.accept(case)? else { return Ok(Check::NotCompared) };
         self.tally.processes += 1;
-        if expected.status == ENDLESS {
-            return Ok(None);
-        }
+        let Some(mut expected) = self.oracle.run(case, self.name_of(case))? else {
+            return Ok(Check::Endless);
+        };
         self.tally.answers += 1;
         let any_order = command.facts().output.order_is_unspecified;
         if any_order {
@@ -213,10 +232,11 @@ impl Engine {
         for block_bytes in care.sizes() {
             let got = self.answer(&*command, case, block_bytes, care, &expected)?;
             if got != expected {
-                return Ok(Some(Difference { case: case.clone(), block_bytes, expected, got }));
+                let difference = Difference { case: case.clone(), block_bytes, expected, got };
+                return Ok(Check::Differs(Box::new(difference)));
             }
         }
-        Ok(None)
+        Ok(Check::Agrees)
     }
 
     /// Returns the command; `None` if it is declined, or if its driver would run the real tool.
@@ -231,7 +251,10 @@ impl Engine {
             Err(declined) => {
                 self.tally.declined += 1;
                 if let Some(tell) = self.on_declined
-                    && self.oracle.run(case, self.name_of(case))?.stderr.is_empty()
+                    && self
+                        .oracle
+                        .run(case, self.name_of(case))?
+                        .is_some_and(|answer| answer.stderr.is_empty())
                 {
                     tell(case, &declined);
                 }
@@ -299,6 +322,7 @@ impl Engine {
         if let Some(stop) = stop {
             let Some(args) = command.resume_args() else { return Ok(None) };
             let answer = self.oracle.answer(&args, &stop.rest, true, self.name_of(case))?;
+            let answer = answer.unwrap_or_else(never_ended);
             self.tally.processes += 1;
             stdout.extend(answer.stdout);
             stderr.extend(answer.stderr);
@@ -364,6 +388,7 @@ impl Engine {
                 rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
                 sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
                 let answer = self.oracle.answer(&args, &rest, true, self.name_of(case))?;
+                let answer = answer.unwrap_or_else(never_ended);
                 self.tally.processes += 1;
                 stdout.extend(answer.stdout);
                 let stderr = [kernel.messages(), answer.stderr].concat();
@@ -387,6 +412,11 @@ fn caught(who: &str, run: impl FnOnce() -> io::Result<Answer>) -> io::Result<Ans
 
 fn caught_option(who: &str, run: impl FnOnce() -> io::Result<Option<Answer>>) -> io::Result<Option<Answer>> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Ok(Some(panicked(who))))
+}
+
+/// Stands for the answer of a tool that was handed the rest of the input and did not end.
+fn never_ended() -> Answer {
+    Answer { stdout: Vec::new(), stderr: b"the real tool did not end\n".to_vec(), status: -2 }
 }
 
 fn panicked(who: &str) -> Answer {

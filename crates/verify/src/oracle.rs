@@ -2,14 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use pelton_sys::scratch;
 use pelton_sys::watchdog::Watchdog;
 
 use crate::Case;
@@ -21,7 +22,7 @@ pub struct Answer {
     pub stdout: Vec<u8>,
     /// Its messages.
     pub stderr: Vec<u8>,
-    /// Its exit status; [`ENDLESS`] if it was ended at the timeout, -1 if a signal ended it.
+    /// Its exit status; -1 if a signal ended it.
     pub status: i32,
 }
 
@@ -37,12 +38,36 @@ pub struct Oracle {
     watchdog: Watchdog,
 }
 
-/// Status of a process that took longer than a second and was ended: shrunk cases may never end.
-pub const ENDLESS: i32 = 124;
+/// Time limit of a call: shrunk cases may never end.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Limit of each output: nothing that is compared prints more.
+const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// Memory that files in the working directory may take.
+const ROOM_BYTES: u64 = 64 << 20;
 
 /// A pipe holds at least so many bytes on Linux.
 const PIPE_BYTES: usize = 4096;
+
+/// Where files are in memory.
+const SHARED: &str = "/dev/shm";
+/// What names of working directories begin with; the process id follows.
+const FOLDER: &str = "pelton-verify-";
+
+/// Removes the working directories of processes that were killed.
+pub fn remove_leftovers() {
+    for root in [PathBuf::from(SHARED), std::env::temp_dir()] {
+        for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(FOLDER));
+            let pid = rest.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+            if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
 
 impl Oracle {
     /// Makes one for a program.
@@ -51,12 +76,13 @@ impl Oracle {
     /// If its working directory cannot be made.
     pub fn new(program: PathBuf) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let shared = PathBuf::from("/dev/shm");
-        let root = if shared.is_dir() { shared } else { std::env::temp_dir() };
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = root.join(format!("pelton-verify-{}-{number}", std::process::id()));
+        let name = format!("{FOLDER}{}-{number}", std::process::id());
+        let (shared, disk) = (PathBuf::from(SHARED), std::env::temp_dir());
+        let has_room = scratch::free_bytes(&shared).is_some_and(|bytes| bytes >= ROOM_BYTES);
         // Fails if it exists: another user may have made it.
-        fs::create_dir(&folder)?;
+        let made = |root: &Path| fs::create_dir(root.join(&name)).map(|()| root.join(&name));
+        let folder = if has_room { made(&shared).or_else(|_| made(&disk))? } else { made(&disk)? };
         Ok(Oracle { folder, program, builtin: None, locales: None, watchdog: Watchdog::new(PATIENCE) })
     }
 
@@ -74,11 +100,12 @@ impl Oracle {
         self
     }
 
-    /// Runs the case's command line with its files in place.
+    /// Runs the case's command line with its files in place. `None` if it was ended, after a second or because it
+    /// printed too much.
     ///
     /// # Errors
     /// If a file cannot be written, or the program cannot be started.
-    pub fn run(&self, case: &Case, locale: &str) -> io::Result<Answer> {
+    pub fn run(&self, case: &Case, locale: &str) -> io::Result<Option<Answer>> {
         for (name, content) in &case.files {
             fs::write(self.folder.join(name), content)?;
         }
@@ -89,7 +116,13 @@ impl Oracle {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn answer(&self, args: &[Vec<u8>], stdin: &[u8], piped: bool, locale: &str) -> io::Result<Answer> {
+    pub fn answer(
+        &self,
+        args: &[Vec<u8>],
+        stdin: &[u8],
+        piped: bool,
+        locale: &str,
+    ) -> io::Result<Option<Answer>> {
         let mut command = self.command(args, locale);
         let mut feed = None;
         if piped {
@@ -101,12 +134,15 @@ impl Oracle {
             fs::write(&path, stdin)?;
             command.stdin(File::open(path)?);
         }
-        let child = command.spawn()?;
+        let mut child = command.spawn()?;
         drop(command);
         let guard = self.watchdog.over(child.id());
-        let output = feed_and_wait(child, feed, stdin)?;
-        let status = if guard.has_timed_out() { ENDLESS } else { output.status.code().unwrap_or(-1) };
-        Ok(Answer { stdout: output.stdout, stderr: output.stderr, status })
+        let printed = exchange(&mut child, feed, stdin);
+        let has_timed_out = guard.until_ended();
+        let status = child.wait()?.code().unwrap_or(-1);
+        let (stdout, stderr) = printed?;
+        let too_much = [&stdout, &stderr].iter().any(|text| text.len() as u64 > OUTPUT_BYTES_MAX);
+        Ok((!has_timed_out && !too_much).then_some(Answer { stdout, stderr, status }))
     }
 
     fn command(&self, args: &[Vec<u8>], locale: &str) -> Command {
@@ -122,20 +158,35 @@ impl Oracle {
             .env("LC_ALL", locale)
             .envs(self.locales.iter().map(|folder| ("LOCPATH", folder)))
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(Stdio::piped())
+            // Ended with all that it starts.
+            .process_group(0);
         command
     }
 }
 
-fn feed_and_wait(child: Child, feed: Option<io::PipeWriter>, stdin: &[u8]) -> io::Result<Output> {
+/// Feeds a child and reads what it prints, up to the limit and one byte more.
+fn exchange(child: &mut Child, feed: Option<io::PipeWriter>, stdin: &[u8]) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         match feed {
             Some(mut pipe) if stdin.len() <= PIPE_BYTES => drop(pipe.write_all(stdin)),
             Some(mut pipe) => drop(scope.spawn(move || pipe.write_all(stdin))),
             None => {}
         }
-        child.wait_with_output()
+        let messages = scope.spawn(|| read_all(stderr));
+        let text = read_all(stdout);
+        let messages = messages.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+        Ok((text?, messages?))
     })
+}
+
+fn read_all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    if let Some(from) = from {
+        from.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut text)?;
+    }
+    Ok(text)
 }
 
 impl Drop for Oracle {

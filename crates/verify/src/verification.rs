@@ -9,11 +9,11 @@ use pelton_commands::detect::{Exclusion, Verified};
 use pelton_commands::{Implementation, Locale, Tool};
 
 use crate::campaign::Cases;
-use crate::engine::{Care, Difference, Engine, Found, Program, Tally};
+use crate::engine::{Care, Check, Engine, Found, Program, Tally};
 use crate::{Case, GRAMMARS, known_cases, known_english_cases};
 
-/// Fewer comparisons prove nothing.
-pub const COMPARISONS_MIN: u64 = 2_000;
+/// With fewer command lines compared, nothing is served.
+pub const COMMAND_LINES_MIN: u64 = 300;
 /// With more kinds of calls that differ, every call is taken to differ.
 const EXCLUSIONS_MAX: usize = 12;
 /// Reports that are kept.
@@ -29,6 +29,8 @@ pub struct Verification<'a> {
     pub path: &'a Path,
     /// What the program says it is.
     pub claimed: &'a Implementation,
+    /// Calls that are known to differ.
+    pub excluded: &'a [Exclusion],
     /// Locales besides C and C.UTF-8.
     pub locales: &'a [String],
     /// The seed of the random cases.
@@ -50,13 +52,8 @@ pub struct Outcome {
 impl Outcome {
     /// Whether so much was compared that what did not differ may be served.
     pub fn is_enough(&self) -> bool {
-        self.tally.comparisons >= COMPARISONS_MIN || self.verified.differs_always()
+        self.tally.answers >= COMMAND_LINES_MIN || self.verified.differs_always()
     }
-}
-
-/// Whether there are random command lines for this tool.
-pub fn can_verify(tool: &Tool) -> bool {
-    GRAMMARS.iter().any(|grammar| grammar.command == tool.name)
 }
 
 impl Verification<'_> {
@@ -72,18 +69,19 @@ impl Verification<'_> {
     ) -> io::Result<Outcome> {
         let mut state = State::new(self);
         let mut engines = self.engines()?;
-        for (engine, locale) in engines.iter_mut().zip(&state.verified.locales.clone()) {
+        for (engine, locale) in &mut engines {
             for case in self.known(locale) {
                 if self.is_over(stop, &state) {
                     break;
                 }
-                state.check(engine, case, Care::Whole)?;
+                state.check(engine, case, Care::Whole, &|| self.has_ended(stop))?;
+                progress(&state.tally, state.verified.exclusions.len());
             }
         }
         let grammars = GRAMMARS.iter().filter(|grammar| grammar.command == self.tool.name);
         let mut turns: Vec<(usize, Cases)> = grammars
             .flat_map(|grammar| {
-                (0..engines.len()).map(move |engine| (engine, Cases::new(grammar, self.seed)))
+                (0..engines.len()).map(move |at| (at, Cases::new(grammar, self.seed.wrapping_add(at as u64))))
             })
             .collect();
         let mut turn = 0;
@@ -91,21 +89,28 @@ impl Verification<'_> {
             let at = turn % turns.len();
             let (engine, cases) = &mut turns[at];
             for _ in 0..TURN_CASES {
+                if self.is_over(stop, &state) {
+                    break;
+                }
                 let (case, care) = cases.next();
-                state.check(&mut engines[*engine], case, care)?;
+                state.check(&mut engines[*engine].0, case, care, &|| self.has_ended(stop))?;
             }
             turn += 1;
             progress(&state.tally, state.verified.exclusions.len());
         }
         state.verified.comparisons = state.tally.comparisons;
-        if state.tally.comparisons < COMPARISONS_MIN && !state.verified.exclusions.is_empty() {
+        if state.tally.answers < COMMAND_LINES_MIN && !state.verified.exclusions.is_empty() {
             state.verified.exclusions = vec![Exclusion::of_every_call()];
         }
         Ok(Outcome { verified: state.verified, tally: state.tally, reports: state.reports })
     }
 
+    fn has_ended(&self, stop: &dyn Fn() -> bool) -> bool {
+        Instant::now() >= self.until || stop()
+    }
+
     fn is_over(&self, stop: &dyn Fn() -> bool, state: &State) -> bool {
-        state.verified.differs_always() || Instant::now() >= self.until || stop()
+        state.verified.differs_always() || self.has_ended(stop)
     }
 
     /// Returns the row whose kernel serves this project: `awk` may be any of several.
@@ -114,8 +119,8 @@ impl Verification<'_> {
         alternatives.copied().find(|other| Some(other.family) == self.claimed.family()).unwrap_or(self.tool)
     }
 
-    /// Makes an engine for each locale besides C, or one for C alone.
-    fn engines(&self) -> io::Result<Vec<Engine>> {
+    /// Makes an engine for each locale besides C, with its name; or one for C alone.
+    fn engines(&self) -> io::Result<Vec<(Engine, String)>> {
         let names = self.locales_besides_c();
         let program = || Program {
             tool: self.tool.name,
@@ -123,17 +128,27 @@ impl Verification<'_> {
             implementation: Implementation::Unknown(String::new()),
         };
         if names.is_empty() {
-            return Ok(vec![Engine::new(program())?.in_c_only()]);
+            return Ok(vec![(Engine::new(program())?.in_c_only(), "C".to_owned())]);
         }
-        names
-            .iter()
-            .filter_map(|name| Engine::new(program()).map(|engine| engine.in_locale(name)).transpose())
-            .collect()
+        let make = |name: String| {
+            let engine = Engine::new(program()).map(|engine| engine.in_locale(&name));
+            engine.map(|engine| engine.map(|engine| (engine, name))).transpose()
+        };
+        names.into_iter().filter_map(make).collect()
     }
 
+    /// Returns each locale once, by its first name.
     fn locales_besides_c(&self) -> Vec<String> {
+        let mut seen = vec![Locale::C];
         let all = ["C.UTF-8".to_owned()].into_iter().chain(self.locales.iter().cloned());
-        all.filter(|name| Locale::named(name).is_some_and(|locale| locale != Locale::C)).collect()
+        let is_new = |name: &String| match Locale::named(name) {
+            Some(locale) if !seen.contains(&locale) => {
+                seen.push(locale);
+                true
+            }
+            _ => false,
+        };
+        all.filter(is_new).collect()
     }
 
     /// Returns the known cases of the tool for this locale, under the tool's name.
@@ -170,22 +185,39 @@ impl State {
             date: String::new(),
             comparisons: 0,
             locales,
-            exclusions: Vec::new(),
+            exclusions: verification.excluded.to_vec(),
         };
         State { verified, tally: Tally::default(), reports: Vec::new(), seed: verification.seed }
     }
 
-    /// Compares one case, unless it is excluded already; excludes calls like it if it differs.
-    fn check(&mut self, engine: &mut Engine, case: Case, care: Care) -> io::Result<()> {
+    /// Compares one case, unless it is excluded already; excludes calls like it if it differs, or if the tool does not
+    /// end. `stop` ends the search for a smaller case.
+    fn check(
+        &mut self,
+        engine: &mut Engine,
+        case: Case,
+        care: Care,
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
         engine.set_implementation(Implementation::Verified(Arc::new(self.verified.clone())));
         let before = std::mem::take(&mut engine.tally);
-        let found = engine.check_with(&case, care)?;
+        let mut found = engine.check_with(&case, care)?;
+        if matches!(found, Check::Endless) {
+            // The machine may have stood still.
+            found = engine.check_with(&case, care)?;
+        }
         self.tally.add(&engine.tally);
         engine.tally = before;
-        let Some(first) = found else { return Ok(()) };
-        let least = engine.shrunk(case)?;
-        let difference = least.unwrap_or(first);
-        self.exclude(&difference);
+        let first = match found {
+            Check::Agrees | Check::NotCompared => return Ok(()),
+            Check::Endless => {
+                self.exclude(&case, engine.is_in_c(&case));
+                return Ok(());
+            }
+            Check::Differs(difference) => *difference,
+        };
+        let difference = engine.shrunk(case, stop)?.unwrap_or(first);
+        self.exclude(difference.case(), engine.is_in_c(difference.case()));
         if self.reports.len() < REPORTS_MAX {
             let name = format!("{}-{}-{}", difference.case().command, self.seed, self.reports.len() + 1);
             self.reports.push(difference.found(name, engine.other_locale()));
@@ -193,11 +225,10 @@ impl State {
         Ok(())
     }
 
-    fn exclude(&mut self, difference: &Difference) {
-        let case = difference.case();
-        let exclusion = Exclusion::of(&case.args, !case.utf8);
+    fn exclude(&mut self, case: &Case, in_c: bool) {
+        let exclusion = Exclusion::of(&case.args, in_c);
         let exclusions = &mut self.verified.exclusions;
-        if exclusions.len() >= EXCLUSIONS_MAX || !exclusion.covers(&case.args, !case.utf8) {
+        if exclusions.len() >= EXCLUSIONS_MAX || !exclusion.covers(&case.args, in_c) {
             *exclusions = vec![Exclusion::of_every_call()];
             return;
         }

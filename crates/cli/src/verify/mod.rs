@@ -9,21 +9,21 @@ use crate::failure::Failure;
 use crate::output;
 use crate::terminal::{Look, When};
 use clap::Args;
-use pelton_commands::detect::{CacheFile, CacheFolder, Certificates, Detector, SystemProbe};
-use pelton_commands::{Family, Implementation, Locale, TOOLS, Tool, lookup};
+use pelton_commands::detect::{CacheFile, CacheFolder, Certificate, Certificates, Detector, SystemProbe};
+use pelton_commands::{Implementation, Locale, TOOLS, Tool, lookup};
 use pelton_run::Environment;
 use pelton_sys::clock;
 use pelton_sys::signals::Requests;
-use pelton_verify::can_verify;
 use progress::Progress;
 use report::Verdict;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use worker::Job;
+use worker::{Job, Workers};
 
 /// Compare pelton's kernels with the tools of this machine: known corner cases first, then random command lines over
 /// random data, in C, C.UTF-8 and your own locale. What agrees runs natively from then on.
@@ -42,7 +42,7 @@ Examples:
   pelton verify --json > verified.json
 
 Columns: compared, the runs of the kernel whose output, messages and status were compared with the
-tool's; declined, the share of command lines that the kernel leaves to the real command; different,
+tool's, several for each command line; declined, the share of command lines that the kernel leaves to the real command; different,
 the kinds of calls that differ.
 
 Exit status: 0 if nothing differs; 1 if something does; 3 if a tool could not be compared, or not
@@ -64,7 +64,7 @@ pub struct VerifyArgs {
     #[arg(long = "locale", value_name = "NAME")]
     pub locales: Vec<String>,
 
-    /// The seed of the random cases, to repeat a run [default: another one each time]
+    /// The seed that the random cases begin from [default: another one each time]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
@@ -104,45 +104,71 @@ pub fn verify(args: &VerifyArgs, color: When) -> Result<Ending, Failure> {
     if args.worker {
         return worker::work();
     }
-    let certificates = CacheFolder::of_user(|name| std::env::var_os(name).map(PathBuf::from))
+    let file = CacheFolder::of_user(|name| std::env::var_os(name).map(PathBuf::from))
         .ok_or_else(|| {
             Failure::new(
                 "there is no place for certificates: neither XDG_CACHE_HOME nor HOME is an absolute path",
             )
         })?
         .certificates();
-    let installed = installed(&args.tools)?;
+    let names = names(&args.tools)?;
+    let certificates = kept(&file)?;
     if args.list {
-        let all = Certificates::decode(&certificates.load().unwrap_or_default());
-        let found = report::listed(&all, &installed, args.tools.is_empty());
+        let found = certificates.iter().filter(|one| is_of(one, &names)).cloned().collect::<Vec<_>>();
         output::print(&report::list(&found, args.json, Look::of_stdout(color)), "the certificates")?;
         return Ok(Ending::Status(0));
     }
     if args.forget {
-        return forget(&certificates, &installed, args.tools.is_empty());
+        return forget(&file, &certificates, &names);
     }
+    let installed = installed(&names)?;
     let locales = if args.locales.is_empty() { own_locales() } else { checked(&args.locales)? };
     // A certificate that cannot be kept would be found out after a minute.
-    let text = Certificates::decode(&certificates.load().unwrap_or_default()).encode();
-    certificates
-        .write(&text)
-        .map_err(|error| Failure::io("cannot keep certificates in the cache folder", &error))?;
-    compare(args, color, &installed, &locales, &certificates)
+    keep(&file, &certificates)?;
+    compare(args, color, &installed, &locales, &file)
 }
 
-fn forget(file: &CacheFile, installed: &[Installed], all: bool) -> Result<Ending, Failure> {
-    let mut certificates = Certificates::decode(&file.load().unwrap_or_default());
-    let before = certificates.iter().count();
-    if all {
-        certificates = Certificates::default();
+/// Reads the certificates. A folder that others may write is an error here: nothing in it would count.
+fn kept(file: &CacheFile) -> Result<Certificates, Failure> {
+    match file.read() {
+        Ok(text) => Ok(Certificates::decode(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Certificates::default()),
+        Err(error) => {
+            let place = file.path();
+            let folder = place.parent().unwrap_or(&place).display();
+            let failure =
+                Failure::io(format!("cannot trust the certificates in {}", place.display()), &error);
+            Err(failure.with_help(format!(
+                "the folder and the file must be yours, and nobody else may write them: chmod go-w {folder}"
+            )))
+        }
     }
-    for one in installed {
-        certificates.remove(&one.path);
-    }
-    let removed = before - certificates.iter().count();
+}
+
+fn keep(file: &CacheFile, certificates: &Certificates) -> Result<(), Failure> {
     file.write(&certificates.encode())
-        .map_err(|error| Failure::io("cannot write the file of certificates", &error))?;
-    let words = if removed == 1 { "1 certificate".to_owned() } else { format!("{removed} certificates") };
+        .map_err(|error| Failure::io(format!("cannot write {}", file.path().display()), &error))
+}
+
+/// Whether a certificate is for one of these tools.
+fn is_of(certificate: &Certificate, names: &[&'static str]) -> bool {
+    let name = certificate.path.file_name().and_then(OsStr::to_str);
+    names.is_empty() || name.is_some_and(|name| names.contains(&name))
+}
+
+fn forget(file: &CacheFile, certificates: &Certificates, names: &[&'static str]) -> Result<Ending, Failure> {
+    let mut left = certificates.clone();
+    let removed: Vec<PathBuf> =
+        certificates.iter().filter(|one| is_of(one, names)).map(|one| one.path.clone()).collect();
+    for path in &removed {
+        left.remove(path);
+    }
+    keep(file, &left)?;
+    let words = if removed.len() == 1 {
+        "1 certificate".to_owned()
+    } else {
+        format!("{} certificates", removed.len())
+    };
     output::print(&format!("removed {words}\n"), "what was removed")?;
     Ok(Ending::Status(0))
 }
@@ -154,54 +180,61 @@ fn compare(
     locales: &[String],
     file: &CacheFile,
 ) -> Result<Ending, Failure> {
+    pelton_verify::remove_leftovers();
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch for signals", &error))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let count = args.jobs.map_or(cores, |jobs| jobs as usize).min(installed.len()).max(1);
-    let each = f64::from(args.seconds) * count as f64 / installed.len().max(1) as f64;
+    let each = (f64::from(args.seconds) * count as f64 / installed.len().max(1) as f64).max(SECONDS_MIN);
     let seed = args.seed.unwrap_or_else(clock::unix_ms);
-    let jobs: VecDeque<Job<'_>> = installed
-        .iter()
-        .map(|one| Job { installed: one, seconds: each.max(SECONDS_MIN), seed, locales })
-        .collect();
-    let bar =
-        Progress::new(Duration::from_secs_f64(each.max(SECONDS_MIN) * jobs.len().div_ceil(count) as f64));
-    let verdicts = run_all(jobs, count, &requests, &bar);
-    bar.end();
-    keep(file, &verdicts)?;
+    let before = kept(file)?;
+    let job = |one| Job { installed: one, seconds: each, seed, locales, before: &before };
+    let jobs: Vec<Job<'_>> = installed.iter().map(job).collect();
+    let progress = Progress::new(Duration::from_secs_f64(each * jobs.len().div_ceil(count) as f64));
+    let verdicts = run_all(jobs, count, &requests, &progress);
+    progress.end();
+    // Another run may have written meanwhile.
+    let mut certificates = kept(file)?;
+    verdicts.iter().for_each(|verdict| verdict.enter(&mut certificates));
+    keep(file, &certificates)?;
     if let Some(signal) = requests.taken().last() {
         return Ok(Ending::Signal(*signal));
     }
-    let text = if args.json {
-        report::json(&verdicts, seed)
-    } else {
-        report::text(&verdicts, seed, Look::of_stdout(color))
+    let text = match args.json {
+        true => report::json(&verdicts, seed),
+        false => report::table_and_reports(&verdicts, seed, Look::of_stdout(color)),
     };
     output::print(&text, "the results")?;
     let status = match () {
-        () if verdicts.iter().any(|verdict| !verdict.differences.is_empty()) => DIFFERS,
-        () if verdicts.iter().any(|verdict| !verdict.is_proven()) => UNPROVEN,
+        () if verdicts.iter().any(Verdict::differs) => DIFFERS,
+        () if !verdicts.iter().all(Verdict::is_proven) => UNPROVEN,
         () => 0,
     };
     Ok(Ending::Status(status))
 }
 
 /// Compares each job in a process of its own, `count` at a time. Returns the verdicts in the order of the jobs.
-fn run_all(jobs: VecDeque<Job<'_>>, count: usize, requests: &Requests, bar: &Progress) -> Vec<Verdict> {
+fn run_all(jobs: Vec<Job<'_>>, count: usize, requests: &Requests, progress: &Progress) -> Vec<Verdict> {
     let queue = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
     let done = Mutex::new(Vec::new());
-    let lock = |verdicts: &Mutex<Vec<(usize, Verdict)>>, one| {
-        verdicts.lock().unwrap_or_else(PoisonError::into_inner).push(one);
-    };
+    let workers = Workers::default();
     std::thread::scope(|scope| {
-        for _ in 0..count {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                    let Some((number, job)) = next.filter(|_| !requests.has_any()) else { break };
-                    let verdict = worker::verdict(&job, requests, bar);
-                    lock(&done, (number, verdict));
-                }
-            });
+        let threads: Vec<_> = (0..count)
+            .map(|_| {
+                scope.spawn(|| {
+                    loop {
+                        let next = lock(&queue).pop_front();
+                        let Some((number, job)) = next.filter(|_| !requests.has_any()) else { break };
+                        let verdict = worker::verdict(&job, &workers, progress);
+                        lock(&done).push((number, verdict));
+                    }
+                })
+            })
+            .collect();
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            if requests.has_any() {
+                workers.end();
+            }
+            std::thread::sleep(POLL);
         }
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -209,58 +242,56 @@ fn run_all(jobs: VecDeque<Job<'_>>, count: usize, requests: &Requests, bar: &Pro
     done.into_iter().map(|(_, verdict)| verdict).collect()
 }
 
-/// Writes the certificates. A tool that pelton serves anyway needs one only if it differs.
-fn keep(file: &CacheFile, verdicts: &[Verdict]) -> Result<(), Failure> {
-    // Another run may have written meanwhile.
-    let mut all = Certificates::decode(&file.load().unwrap_or_default());
-    for verdict in verdicts.iter().filter(|verdict| verdict.is_proven()) {
-        all.remove(&verdict.path);
-        if let Some(certificate) = verdict.certificate.clone().filter(|_| !verdict.is_needless()) {
-            all.insert(certificate);
+/// How often signals are looked for.
+const POLL: Duration = Duration::from_millis(50);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the names of these tools, each once.
+fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let mut names = Vec::new();
+    for name in given {
+        let Some(tool) = lookup(name.as_bytes()) else {
+            return Err(Failure::new(format!("pelton knows no tool called `{name}`")).with_help(comparable()));
+        };
+        if !tool.verifiable {
+            let message =
+                format!("`{name}` cannot be compared: random calls do not reach all that its kernel does");
+            return Err(Failure::new(message).with_help(comparable()));
+        }
+        if !names.contains(&tool.name) {
+            names.push(tool.name);
         }
     }
-    file.write(&all.encode()).map_err(|error| Failure::io("cannot write the file of certificates", &error))
+    Ok(names)
 }
 
-/// Returns the installed tools of these names, or all that can be compared.
-fn installed(names: &[String]) -> Result<Vec<Installed>, Failure> {
+fn comparable() -> String {
+    let names: Vec<&str> = TOOLS.iter().filter(|tool| tool.verifiable).map(|tool| tool.name).collect();
+    format!("those that can be compared: {}", names.join(", "))
+}
+
+/// Returns the installed tools of these names; of no names, all that can be compared.
+fn installed(names: &[&'static str]) -> Result<Vec<Installed>, Failure> {
     let mut detector = Detector::new(&SystemProbe, None);
-    if names.is_empty() {
-        let tools = TOOLS.iter().copied().filter(|tool| is_comparable(tool));
-        let found: Vec<Installed> = tools.filter_map(|tool| on_path(tool, &mut detector)).collect();
-        return if found.is_empty() {
-            Err(Failure::new("no tool that can be compared is on the PATH"))
-        } else {
-            Ok(found)
-        };
-    }
-    names.iter().map(|name| named(name, &mut detector)).collect()
-}
-
-fn named(name: &str, detector: &mut Detector<'_>) -> Result<Installed, Failure> {
-    let all = || {
-        let names: Vec<&str> =
-            TOOLS.iter().filter(|tool| is_comparable(tool)).map(|tool| tool.name).collect();
-        format!("those that can be compared: {}", names.join(", "))
+    let tools: Vec<&'static Tool> = match names {
+        [] => TOOLS.iter().copied().filter(|tool| tool.verifiable).collect(),
+        names => names.iter().filter_map(|name| lookup(name.as_bytes())).collect(),
     };
-    let Some(tool) = lookup(name.as_bytes()) else {
-        return Err(Failure::new(format!("pelton knows no tool called `{name}`")).with_help(all()));
-    };
-    if !is_comparable(tool) {
-        return Err(Failure::new(format!("`{name}` cannot be compared: there are no random calls of it"))
-            .with_help(all()));
+    let found: Vec<Installed> = tools.iter().filter_map(|tool| on_path(tool, &mut detector)).collect();
+    let missing = names.iter().find(|name| !found.iter().any(|one| one.tool.name == **name));
+    match missing {
+        Some(name) => Err(Failure::new(format!("`{name}` is not on the PATH"))),
+        None if found.is_empty() => Err(Failure::new("no tool that can be compared is on the PATH")),
+        None => Ok(found),
     }
-    on_path(tool, detector).ok_or_else(|| Failure::new(format!("`{name}` is not on the PATH")))
-}
-
-/// Builtins change with the shell, and pelton's own commands with pelton.
-fn is_comparable(tool: &Tool) -> bool {
-    can_verify(tool) && !matches!(tool.family, Family::Bash | Family::Pelton)
 }
 
 fn on_path(tool: &'static Tool, detector: &mut Detector<'_>) -> Option<Installed> {
     let path = pelton_run::find_program(tool.name.as_bytes(), &Environment::inherit())?;
-    let path = Path::new(OsStr::from_bytes(&path)).to_owned();
+    let path = std::path::absolute(Path::new(OsStr::from_bytes(&path))).ok()?;
     let claimed = detector.identify(&path);
     Some(Installed { tool, path, claimed })
 }

@@ -36,8 +36,8 @@ impl Progress {
         let total: u64 = tools.values().map(|(comparisons, _)| comparisons).sum();
         let differ: Vec<&str> = tools.iter().filter(|(_, told)| told.1 > 0).map(|(name, _)| *name).collect();
         let differ =
-            if differ.is_empty() { String::new() } else { format!("; differ: {}", differ.join(", ")) };
-        self.bar.set_message(format!("{tool} · {} comparisons{differ}", units::count(total)));
+            if differ.is_empty() { String::new() } else { format!("differ: {} · ", differ.join(", ")) };
+        self.bar.set_message(format!("{differ}{} comparisons · {tool}", units::count(total)));
         self.bar.set_position((self.begun.elapsed().as_millis() as u64).min(self.bar.length().unwrap_or(0)));
     }
 

@@ -4,12 +4,15 @@ use super::Installed;
 use super::worker::Told;
 use crate::terminal::Look;
 use pelton_commands::detect::{Certificate, Certificates};
-use pelton_report::units;
+use pelton_report::{text, units};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Reports that are printed for each tool.
 const REPORTS_SHOWN: usize = 3;
+
+/// Columns for a version in tables.
+const VERSION_COLUMNS: usize = 32;
 
 /// The result for one tool.
 pub(super) struct Verdict {
@@ -26,7 +29,8 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn new(installed: &Installed, told: Result<Told, String>) -> Self {
+    /// Makes one from a worker's result, or the reason why there is none.
+    pub(super) fn new(installed: &Installed, told: Result<Told, String>) -> Self {
         let certificate = told
             .as_ref()
             .ok()
@@ -34,7 +38,7 @@ impl Verdict {
         Verdict {
             tool: installed.tool.name,
             path: installed.path.clone(),
-            version: installed.claimed.describe(),
+            version: text::printable(&installed.claimed.describe(), true),
             known: installed.tool.serves(&installed.claimed),
             differences: told.as_ref().map_or(Vec::new(), |told| told.differences.clone()),
             told,
@@ -42,32 +46,40 @@ impl Verdict {
         }
     }
 
-    /// Makes one from a worker's result.
-    pub(super) fn of(installed: &Installed, told: Told) -> Self {
-        Verdict::new(installed, Ok(told))
-    }
-
-    /// Makes one of a worker that failed.
-    pub(super) fn failed(installed: &Installed, reason: String) -> Self {
-        Verdict::new(installed, Err(reason))
-    }
-
     /// Whether enough was compared.
     pub(super) fn is_proven(&self) -> bool {
         self.told.as_ref().is_ok_and(|told| told.enough)
     }
 
-    /// Whether pelton serves the tool in the same way without a certificate.
-    pub(super) fn is_needless(&self) -> bool {
-        self.known && self.differences.is_empty()
+    /// Whether some calls differ.
+    pub(super) fn differs(&self) -> bool {
+        !self.differences.is_empty()
+    }
+
+    /// Enters the result among the certificates. A tool that pelton serves anyway needs one only if it differs.
+    pub(super) fn enter(&self, certificates: &mut Certificates) {
+        let Some(certificate) = self.certificate.as_ref().filter(|_| self.is_proven()) else { return };
+        certificates.remove(&self.path);
+        if self.differs() || !self.known {
+            certificates.insert(certificate.clone());
+        }
+    }
+
+    /// Whether calls are served from now on, except for those that differ.
+    fn is_served(&self) -> bool {
+        let proven = self.told.as_ref().is_ok_and(|told| told.enough && !told.always);
+        proven || self.known && !self.differs()
     }
 
     fn result(&self) -> String {
         match &self.told {
             Err(reason) => format!("not compared: {reason}"),
             Ok(told) if told.always => "not served: all calls may differ".to_owned(),
-            Ok(told) if told.comparisons == 0 => "not served: the kernel declines every call".to_owned(),
-            Ok(told) if !told.enough => "not compared often enough: give it more --seconds".to_owned(),
+            Ok(told) if told.answers == 0 => "not served: the kernel declines every call".to_owned(),
+            Ok(told) if !told.enough => format!(
+                "{}compared too seldom: give it more --seconds",
+                if self.known { "served, as before; " } else { "not served: " }
+            ),
             Ok(_) if !self.differences.is_empty() => {
                 format!("served, except {}", self.differences.join("; "))
             }
@@ -78,7 +90,7 @@ impl Verdict {
 }
 
 /// Returns the table and the reports.
-pub(super) fn text(verdicts: &[Verdict], seed: u64, look: Look) -> String {
+pub(super) fn table_and_reports(verdicts: &[Verdict], seed: u64, look: Look) -> String {
     let header =
         ["tool", "version", "compared", "declined", "different", "result"].map(str::to_owned).to_vec();
     let rows = verdicts.iter().map(|verdict| {
@@ -86,7 +98,7 @@ pub(super) fn text(verdicts: &[Verdict], seed: u64, look: Look) -> String {
         let number = |get: fn(&Told) -> String| told.map_or_else(|| "-".to_owned(), get);
         vec![
             verdict.tool.to_owned(),
-            verdict.version.clone(),
+            text::shorten(&verdict.version, VERSION_COLUMNS, look.unicode),
             number(|told| units::count(told.comparisons)),
             number(declined),
             number(|told| told.differences.len().to_string()),
@@ -144,16 +156,10 @@ fn one_json(verdict: &Verdict) -> Value {
         "declined": told.map(|told| told.declined),
         "locales": told.map(|told| &told.locales),
         "differences": verdict.differences,
-        "served": verdict.is_proven() && told.is_some_and(|told| !told.always),
+        "served": verdict.is_served(),
         "result": verdict.result(),
         "reports": told.map(|told| &told.reports),
     })
-}
-
-/// Returns the certificates of these tools, or all.
-pub(super) fn listed(all: &Certificates, installed: &[Installed], any: bool) -> Vec<Certificate> {
-    let wanted = |one: &&Certificate| any || installed.iter().any(|tool| tool.path == one.path);
-    all.iter().filter(wanted).cloned().collect()
 }
 
 /// Returns certificates as a table, or for programs.
@@ -169,8 +175,8 @@ pub(super) fn list(certificates: &[Certificate], for_programs: bool, look: Look)
     let rows = certificates.iter().map(|certificate| {
         let verified = &certificate.verified;
         vec![
-            certificate.path.display().to_string(),
-            verified.shown.clone(),
+            text::printable(&certificate.path.display().to_string(), look.unicode),
+            text::shorten(&text::printable(&verified.shown, look.unicode), VERSION_COLUMNS, look.unicode),
             verified.date.clone(),
             units::count(verified.comparisons),
             differences(certificate).join("; "),
@@ -201,40 +207,23 @@ fn table(header: Vec<String>, rows: Vec<Vec<String>>, right: &[usize], look: Loo
     let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
     let last = lines[0].len() - 1;
     let widths: Vec<usize> = (0..last)
-        .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
+        .map(|column| lines.iter().map(|line| text::width(&line[column])).max().unwrap_or(0))
         .collect();
     let indent: usize = widths.iter().map(|width| width + 2).sum();
     let room = look.width.unwrap_or(usize::MAX).saturating_sub(indent).max(24);
-    let mut text = String::new();
+    let mut table = String::new();
     for line in &lines {
         for (column, width) in widths.iter().enumerate() {
             let cell = &line[column];
-            text += &if right.contains(&column) {
+            table += &if right.contains(&column) {
                 format!("{cell:>width$}  ")
             } else {
                 format!("{cell:width$}  ")
             };
         }
-        let wrapped = wrap(&line[last], room);
-        text += &wrapped.join(&format!("\n{}", " ".repeat(indent)));
-        text = text.trim_end().to_owned() + "\n";
+        let wrapped = text::wrap(&line[last], room);
+        table += &wrapped.join(&format!("\n{}", " ".repeat(indent)));
+        table = table.trim_end().to_owned() + "\n";
     }
-    text
-}
-
-/// Breaks a text between words.
-fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always one");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
+    table
 }

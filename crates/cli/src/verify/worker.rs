@@ -5,14 +5,19 @@ use super::progress::Progress;
 use super::report::Verdict;
 use crate::ending::Ending;
 use crate::failure::Failure;
-use pelton_commands::detect::{Certificate, Certificates, ProgramInspector, SystemProbe};
+use pelton_commands::detect::{
+    Certificate, Certificates, Detector, Exclusion, ProgramInspector, Stamp, SystemProbe, Verified,
+};
 use pelton_commands::lookup;
 use pelton_sys::signals::{self, Requests};
+use pelton_sys::wait;
 use pelton_verify::{Outcome, Tally, Verification};
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How often a worker tells how far it is.
@@ -24,6 +29,31 @@ pub(super) struct Job<'a> {
     pub seconds: f64,
     pub seed: u64,
     pub locales: &'a [String],
+    /// Earlier results.
+    pub before: &'a Certificates,
+}
+
+/// The workers that run.
+#[derive(Default)]
+pub(super) struct Workers(Mutex<Vec<u32>>);
+
+impl Workers {
+    /// Asks all of them to end. None of them has been waited for: their ids are theirs.
+    pub(super) fn end(&self) {
+        super::lock(&self.0).iter().for_each(|pid| signals::send(*pid, signals::TERM));
+    }
+
+    fn add(&self, child: &Child) {
+        super::lock(&self.0).push(child.id());
+    }
+
+    /// Waits for one, once it has no more to say.
+    fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
+        // Until it has ended, it may still be asked to.
+        wait::until_ended(child.id());
+        super::lock(&self.0).retain(|pid| *pid != child.id());
+        child.wait()
+    }
 }
 
 /// What a worker is asked, on its standard input.
@@ -34,6 +64,8 @@ struct Task {
     seconds: f64,
     seed: u64,
     locales: Vec<String>,
+    /// Calls that were found to differ before.
+    excluded: Vec<String>,
 }
 
 /// What a worker answers, a line each: how far it is, and at last the result.
@@ -69,12 +101,16 @@ pub(super) fn work() -> Result<Ending, Failure> {
     let task: Task =
         serde_json::from_reader(io::stdin().lock()).map_err(|error| Failure::new(error.to_string()))?;
     let tool = lookup(task.tool.as_bytes()).ok_or_else(|| Failure::new("no such tool"))?;
-    let claimed = pelton_commands::detect::Detector::new(&SystemProbe, None).identify(&task.path);
+    let claimed = Detector::new(&SystemProbe, None).identify(&task.path);
     let before = identity(&task.path);
+    let excluded: Vec<Exclusion> = task.excluded.iter().filter_map(|text| Exclusion::decode(text)).collect();
+    let parent = std::os::unix::process::parent_id();
+    let stop = || requests.has_any() || std::os::unix::process::parent_id() != parent;
     let verification = Verification {
         tool,
         path: &task.path,
         claimed: &claimed,
+        excluded: &excluded,
         locales: &task.locales,
         seed: task.seed,
         until: Instant::now() + Duration::from_secs_f64(task.seconds),
@@ -86,7 +122,7 @@ pub(super) fn work() -> Result<Ending, Failure> {
             say(&Line::Progress { comparisons: tally.comparisons, exclusions });
         }
     };
-    let outcome = verification.run(&|| requests.has_any(), &mut progress).map_err(cannot)?;
+    let outcome = verification.run(&stop, &mut progress).map_err(cannot)?;
     if let Some(signal) = requests.taken().last() {
         return Ok(Ending::Signal(*signal));
     }
@@ -98,9 +134,9 @@ pub(super) fn work() -> Result<Ending, Failure> {
     Ok(Ending::Status(0))
 }
 
-type Identity = (pelton_commands::detect::Stamp, String);
+type Identity = (Stamp, String);
 
-fn identity(path: &std::path::Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<Identity> {
     Some((SystemProbe.stamp(path)?, SystemProbe.sha256(path)?))
 }
 
@@ -135,18 +171,19 @@ fn say(line: &Line) {
 }
 
 /// Runs a job in a worker.
-pub(super) fn verdict(job: &Job<'_>, requests: &Requests, progress: &Progress) -> Verdict {
-    match told(job, requests, progress) {
-        Ok(told) => Verdict::of(job.installed, told),
-        Err(reason) => Verdict::failed(job.installed, reason),
+pub(super) fn verdict(job: &Job<'_>, workers: &Workers, progress: &Progress) -> Verdict {
+    match told(job, workers, progress) {
+        Ok(told) => Verdict::new(job.installed, Ok(told)),
+        Err(reason) => Verdict::new(job.installed, Err(reason)),
     }
 }
 
-fn told(job: &Job<'_>, requests: &Requests, progress: &Progress) -> Result<Told, String> {
+fn told(job: &Job<'_>, workers: &Workers, progress: &Progress) -> Result<Told, String> {
     let mut child = start(job).map_err(|error| format!("cannot start a worker: {error}"))?;
+    workers.add(&child);
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut told = None;
-    let lines = child.stdout.take().map(|stdout| BufReader::new(stdout).lines());
-    for line in lines.into_iter().flatten().map_while(Result::ok) {
+    for line in stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines()).map_while(Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Line::Progress { comparisons, exclusions }) => {
                 progress.tell(job.installed.tool.name, comparisons, exclusions);
@@ -154,39 +191,68 @@ fn told(job: &Job<'_>, requests: &Requests, progress: &Progress) -> Result<Told,
             Ok(Line::Result(result)) => told = Some(*result),
             Err(_) => {}
         }
-        if requests.has_any() {
-            signals::send(child.id(), signals::TERM);
-        }
     }
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    match told {
-        Some(told) => Ok(told),
-        None => {
-            let message = String::from_utf8_lossy(&output.stderr);
-            let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            Err(if message.is_empty() { output.status.to_string() } else { message })
+    // It prints no more than an error.
+    let mut message = String::new();
+    let _ = stderr.map(|mut stderr| stderr.read_to_string(&mut message));
+    let status = workers.wait(child).map_err(|error| error.to_string())?;
+    match (told, status.signal()) {
+        (Some(told), _) => Ok(told),
+        (None, Some(signal)) if CRASHES.contains(&signal) => Ok(crashed(job, signal)),
+        (None, _) => {
+            let first = message.lines().next().unwrap_or_default().trim_start_matches("pelton: ");
+            Err(if first.is_empty() { status.to_string() } else { first.to_owned() })
         }
     }
 }
 
+/// Signals by which a kernel ends that has a bug: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+const CRASHES: [i32; 5] = [4, 6, 7, 8, 11];
+
+/// Makes the result of a worker that crashed: no call is served.
+fn crashed(job: &Job<'_>, signal: i32) -> Told {
+    let Installed { tool, path, claimed } = job.installed;
+    let verified = Verified {
+        family: tool.family,
+        like: tool.nearest_version("").to_owned(),
+        shown: claimed.describe(),
+        date: String::new(),
+        comparisons: 0,
+        locales: vec!["C".to_owned()],
+        exclusions: vec![Exclusion::of_every_call()],
+    };
+    let outcome = Outcome { verified, tally: Tally::default(), reports: Vec::new() };
+    let mut told = result(outcome, identity(path), path.clone());
+    told.reports.push(format!(
+        "# the kernel crashed by {}: `pelton verify --seed {} {}` shows it again\n",
+        signals::name(signal),
+        job.seed,
+        tool.name
+    ));
+    told
+}
+
 fn start(job: &Job<'_>) -> io::Result<Child> {
+    let path = job.installed.path.clone();
+    let known = SystemProbe.stamp(&path).and_then(|stamp| {
+        job.before.of(&path, stamp, || SystemProbe.sha256(&path)).map(|one| one.verified.exclusions.clone())
+    });
     let task = Task {
         tool: job.installed.tool.name.to_owned(),
-        path: job.installed.path.clone(),
+        path,
         seconds: job.seconds,
         seed: job.seed,
         locales: job.locales.to_vec(),
+        excluded: known.unwrap_or_default().iter().map(Exclusion::encode).collect(),
     };
+    let text = serde_json::to_vec(&task)?;
     let mut child = Command::new("/proc/self/exe")
         .args(["verify", "--worker"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    // A few hundred bytes fit in any pipe.
-    let text = serde_json::to_vec(&task)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(&text)?;
-    }
+    // A few hundred bytes fit in any pipe. Without them, the worker reports an error.
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(&text));
     Ok(child)
 }

@@ -122,6 +122,7 @@ const BASE: Tool = Tool {
         OtherVersions::alike(&["1.3.4 20250131", "1.3.4 20260302"]),
         OtherVersions::but(MAWK_TO_20241231, may_match),
     ],
+    verifiable: true,
     grammar: Grammar::reader(PROGRAMS, &[]),
 };
 

@@ -59,7 +59,7 @@ pub(crate) static TOOL: Tool = Tool {
     only_prints: always,
     io_errors: IoErrors { catalogue: Some("grep"), write: write_error, read: read_error },
     standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName],
+    unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName, Unsuitable::Variable("GREP_OPTIONS")],
     probes: &[],
     cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {
         (true, _) => Rate::both(1.2, 0.15, 0.0),
@@ -72,6 +72,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::but(&["3.9", "3.10", "3.11"], versions::locale_tables),
         OtherVersions::but(&["3.12"], difference_in_3_12),
     ],
+    verifiable: true,
     grammar: Grammar::reader(
         &[
             "@r",

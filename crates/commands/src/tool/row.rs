@@ -46,6 +46,8 @@ pub struct Tool {
     pub cost: fn(&[Vec<u8>]) -> Option<Rate>,
     /// Random command lines for tests.
     pub grammar: Grammar,
+    /// Whether `pelton verify` can compare it: its random command lines reach all that the kernel serves.
+    pub verifiable: bool,
 }
 
 /// How a tool's arguments are parsed.

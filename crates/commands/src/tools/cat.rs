@@ -94,6 +94,7 @@ pub(crate) static TOOL: Tool = Tool {
         // 9.6 refuses a terminal to which it appends.
         OtherVersions::alike(&["9.0", "9.2", "9.3", "9.4", "9.5", "9.7", "9.8", "9.9", "9.10"]),
     ],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &["-n", "-b", "-s", "-A", "-E", "-T", "-v", "-e", "-t", "-u", "-sn", "-bs", "--number"],

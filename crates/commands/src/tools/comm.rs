@@ -83,6 +83,7 @@ pub(crate) static TOOL: Tool = Tool {
         // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
+    verifiable: true,
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

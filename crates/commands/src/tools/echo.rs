@@ -24,6 +24,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[],
     cost: |_| Rate::both(0.0, 0.0, 1.0),
     other_versions: &[],
+    verifiable: false,
     grammar: Grammar {
         role: Role::Source,
         needs: &[],

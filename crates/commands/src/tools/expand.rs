@@ -48,6 +48,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::prints(&["-t4"], "é\tx\n", "é  x\n".as_bytes())],
     cost: |_| Rate::both(1.6, 0.27, 1.1),
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &["-i", "-t@p", "-t @p", "-t 3,@p", "-t 2,9,20", "-@p", "--tabs=@p", "-it@p", "-t /4"],

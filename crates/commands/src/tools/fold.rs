@@ -72,6 +72,7 @@ pub(crate) static TOOL: Tool = Tool {
         // 9.8 counts characters and their widths, and takes bytes that are none otherwise in C, too.
         OtherVersions::alike(COREUTILS_TO_9_7),
     ],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &["-w@p", "-w @p", "-s", "-b", "-bs", "-@p", "-sw20", "--width=30", "-w 100000"],

@@ -70,6 +70,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::prints(&["-n", "-1"], "a\nb\n", b"a\n")],
     cost: |_| Rate::both(0.0, 0.0, 0.0),
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &[

@@ -100,6 +100,7 @@ pub(crate) static TOOL: Tool = Tool {
         // From 9.5 on it knows the characters of UTF-8.
         OtherVersions::but(&["9.2", "9.3", "9.4"], versions::locale_tables),
     ],
+    verifiable: true,
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

@@ -71,6 +71,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[],
     cost: cost::unknown,
     other_versions: &[],
+    verifiable: false,
     grammar: Grammar {
         role: Role::Reader,
         needs: &["-c .", "-r .", ".a?"],

@@ -54,6 +54,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[],
     cost: cost::unknown,
     other_versions: &[],
+    verifiable: false,
     grammar: Grammar::reader(&["json", "json", "json --lines", "json --gron"], &["--one", "--lines"]),
 };
 

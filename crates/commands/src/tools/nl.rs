@@ -98,6 +98,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::alike(&["9.0"]),
         OtherVersions::alike(COREUTILS_9_2_TO_9_10),
     ],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &[

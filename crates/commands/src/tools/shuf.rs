@@ -31,6 +31,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::prints(&["-i3-3"], "", b"3\n")],
     cost: |_| Rate::both(6.0, 4.0, 1.0),
     other_versions: &[],
+    verifiable: false,
     grammar: Grammar {
         role: Role::Filter,
         needs: &["--random-source=a", "--random-source=sorted", "--random-source=b -z", "-n 0"],

@@ -84,6 +84,7 @@ pub(crate) static TOOL: Tool = Tool {
         // 9.8 prints too few lines of some files.
         OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "9.9", "9.10"]),
     ],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &["-n@n", "-n @N", "-@n", "-c@N", "-n +@n", "-c +@N", "+@n", "-q", "-v", "-z", "-n+@N", "--lines=@n"],

@@ -49,6 +49,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::prints(&[], "a\n", b"a\n")],
     cost: |_| Rate::both(0.4, 0.1, 1.0),
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_0)],
+    verifiable: false,
     grammar: Grammar {
         role: Role::Filter,
         needs: &[],

@@ -36,6 +36,7 @@ pub(crate) static TOOL: Tool = Tool {
         // 9.4 reports errors of reading.
         OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3"]),
     ],
+    verifiable: false,
     grammar: Grammar { role: Role::Filter, needs: &[], options: &["-", "--"], operands: &[""] },
 };
 

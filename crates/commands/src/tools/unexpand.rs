@@ -55,6 +55,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::alike(COREUTILS_TO_9_7),
         OtherVersions::but(COREUTILS_TO_9_10, difference),
     ],
+    verifiable: true,
     grammar: Grammar::reader(
         &[],
         &[

@@ -245,6 +245,7 @@ pub(crate) static TOOL: Tool = Tool {
             difference,
         },
     ],
+    verifiable: true,
     grammar: Grammar {
         // A second operand is written. /dev/stdin would be the pipe that it reads, for ever.
         operands: &["@f", "@f", "-", "@f @f", "- @f", "@f -", "-- @f", "- -", "/dev/stdin"],

@@ -64,12 +64,13 @@ impl Pair {
 
     fn expected(&self, utf8: &str, sort: &Oracle, uniq: &Oracle) -> Vec<u8> {
         let locale = if self.utf8 { utf8 } else { "C" };
-        let sorted = sort.answer(&self.sort, &self.text, false, locale).expect("sort").stdout;
+        let sorted =
+            sort.answer(&self.sort, &self.text, false, locale).expect("sort").expect("an end").stdout;
         let Some(args) = &self.uniq else {
             let end = if self.sort.iter().any(|arg| arg == b"-z") { 0 } else { b'\n' };
             return sorted.split_inclusive(|byte| *byte == end).take(self.lines).flatten().copied().collect();
         };
-        uniq.answer(args, &sorted, false, locale).expect("uniq").stdout
+        uniq.answer(args, &sorted, false, locale).expect("uniq").expect("an end").stdout
     }
 }
 

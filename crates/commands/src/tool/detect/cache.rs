@@ -54,9 +54,17 @@ pub struct CacheFile {
 }
 
 impl CacheFile {
-    /// Returns the saved text, if any.
-    pub fn load(&self) -> Option<String> {
-        PrivateFolder::open(&self.folder).ok()?.read(self.name, CACHE_BYTES_MAX).ok()
+    /// Returns its path.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(self.name)
+    }
+
+    /// Returns the saved text.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; others if the folder or the file is not this user's alone.
+    pub fn read(&self) -> io::Result<String> {
+        PrivateFolder::open(&self.folder)?.read(self.name, CACHE_BYTES_MAX)
     }
 
     /// Saves the text.
@@ -70,7 +78,7 @@ impl CacheFile {
 
 impl Store for CacheFile {
     fn load(&self) -> Option<String> {
-        CacheFile::load(self)
+        self.read().ok()
     }
 
     fn save(&self, text: &str) {
@@ -104,8 +112,11 @@ pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> Strin
 
 /// Decodes a cache; `None` unless it is complete and well-formed.
 pub(super) fn decode(text: &str) -> Option<HashMap<PathBuf, (Stamp, Implementation)>> {
-    let lines = text.strip_suffix('\n')?.strip_prefix(HEADER)?;
-    lines.split('\n').skip(1).map(decode_line).collect()
+    let lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?;
+    if !lines.is_empty() && !lines.ends_with('\n') {
+        return None;
+    }
+    lines.lines().map(decode_line).collect()
 }
 
 fn decode_line(line: &str) -> Option<(PathBuf, (Stamp, Implementation))> {

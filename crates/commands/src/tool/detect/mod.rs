@@ -306,7 +306,7 @@ impl Detector<'static> {
     pub fn of_user(variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let folder = CacheFolder::of_user(variable);
         let store = folder.as_ref().map(|folder| Box::new(folder.implementations()) as Box<dyn Store>);
-        let certificates = folder.and_then(|folder| folder.certificates().load());
+        let certificates = folder.and_then(|folder| folder.certificates().read().ok());
         let certificates = certificates.map(|text| Certificates::decode(&text)).unwrap_or_default();
         Detector { certificates, ..Detector::new(&SystemProbe, store) }
     }
@@ -342,7 +342,7 @@ impl<'a> Detector<'a> {
             return known.clone();
         }
         let found = self.certificates.of(path, stamp, || self.probe.sha256(path));
-        let found = found.map(|verified| Implementation::Verified(Arc::new(verified.clone())));
+        let found = found.map(|certificate| Implementation::Verified(Arc::new(certificate.verified.clone())));
         self.verified.insert(path.to_owned(), (stamp, found.clone()));
         found
     }

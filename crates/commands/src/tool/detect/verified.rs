@@ -102,25 +102,27 @@ impl Exclusion {
         has_long(args) || !self.long && self.letters.iter().all(|letter| there.contains(letter))
     }
 
-    /// Returns it in words: `calls with -k -V`.
+    /// Returns it in words: `calls with -k -V or long options`, since which long options equal them is not known.
     pub fn describe(&self) -> String {
-        let mut options: Vec<String> =
+        let letters: Vec<String> =
             self.letters.iter().map(|letter| format!("-{}", char::from(*letter))).collect();
-        options.extend(self.long.then(|| "a long option".to_owned()));
-        let what = if options.is_empty() {
-            "all calls".to_owned()
-        } else {
-            format!("calls with {}", options.join(" "))
+        let what = match (letters.is_empty(), self.long) {
+            (true, false) => "all calls".to_owned(),
+            (true, true) => "calls with long options".to_owned(),
+            (false, true) => format!("calls with {} and long options", letters.join(" ")),
+            (false, false) => format!("calls with {} or long options", letters.join(" ")),
         };
         if self.in_c { what } else { format!("{what} outside the C locale") }
     }
 
-    fn encode(&self) -> String {
+    /// Encodes it without blanks, tabs or commas.
+    pub fn encode(&self) -> String {
         let letters: String = self.letters.iter().map(|letter| char::from(*letter)).collect();
         format!("{}{}:{letters}", u8::from(self.in_c), u8::from(self.long))
     }
 
-    fn decode(text: &str) -> Option<Self> {
+    /// Decodes it.
+    pub fn decode(text: &str) -> Option<Self> {
         let (flags, letters) = text.split_once(':')?;
         let [in_c @ (b'0' | b'1'), long @ (b'0' | b'1')] = flags.as_bytes() else { return None };
         let letters = letters.bytes().collect::<Vec<u8>>();
@@ -173,13 +175,14 @@ const HEADER: &str = concat!("pelton verified 1 ", env!("CARGO_PKG_VERSION"));
 impl Certificates {
     /// Decodes the text of a file; none unless it is complete, well-formed and of this version.
     pub fn decode(text: &str) -> Self {
-        let lines = text.strip_suffix('\n').and_then(|text| text.strip_prefix(HEADER));
+        let lines = text.strip_prefix(HEADER).and_then(|text| text.strip_prefix('\n'));
+        let whole = lines.filter(|lines| lines.is_empty() || lines.ends_with('\n'));
         let all: Option<Vec<_>> =
-            lines.map_or(Some(Vec::new()), |lines| lines.split('\n').skip(1).map(decode_line).collect());
+            whole.map(|lines| lines.lines().map(decode_line).collect()).unwrap_or_default();
         Certificates(all.unwrap_or_default())
     }
 
-    /// Encodes one line for each. Skips paths that are not UTF-8 or hold a newline or tab.
+    /// Encodes one line for each. Skips paths that are not UTF-8.
     pub fn encode(&self) -> String {
         let lines: String = self.0.iter().filter_map(encode_line).collect();
         format!("{HEADER}\n{lines}")
@@ -204,15 +207,17 @@ impl Certificates {
         self.0.len() < before
     }
 
-    /// Returns the result for this file; `sha256` is asked for only if everything else agrees.
-    pub(super) fn of(
+    /// Returns the certificate for this file, by this path or another with the same name: a file that is several tools
+    /// goes by its name. `sha256` is asked for only if everything else agrees.
+    pub fn of(
         &self,
         path: &Path,
         stamp: Stamp,
         sha256: impl FnOnce() -> Option<String>,
-    ) -> Option<&Verified> {
-        let found = self.0.iter().find(|one| one.path == path && one.stamp == stamp)?;
-        (sha256()? == found.sha256).then_some(&found.verified)
+    ) -> Option<&Certificate> {
+        let is_same = |one: &&Certificate| one.path.file_name() == path.file_name() && one.stamp == stamp;
+        let found = self.0.iter().find(is_same)?;
+        (sha256()? == found.sha256).then_some(found)
     }
 }
 
@@ -224,12 +229,34 @@ fn encode_line(certificate: &Certificate) -> Option<String> {
     let exclusions = exclusions.iter().map(Exclusion::encode).collect::<Vec<_>>().join(",");
     let numbers = format!("{device}\t{inode}\t{modified_ns}\t{bytes}\t{sha256}\t{family:?}");
     let words = [like, shown, date, &comparisons.to_string(), &locales, &exclusions, path.to_str()?];
-    let plain = !words.iter().any(|word| word.contains(['\n', '\t']));
-    plain.then(|| format!("{numbers}\t{}\n", words.join("\t")))
+    Some(format!("{numbers}\t{}\n", words.map(escaped).join("\t")))
+}
+
+fn escaped(word: &str) -> String {
+    word.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn unescaped(word: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut letters = word.chars();
+    while let Some(letter) = letters.next() {
+        text.push(match letter {
+            '\\' => match letters.next()? {
+                't' => '\t',
+                'n' => '\n',
+                'r' => '\r',
+                '\\' => '\\',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(text)
 }
 
 fn decode_line(line: &str) -> Option<Certificate> {
-    let fields: Vec<&str> = line.split('\t').collect();
+    let fields: Vec<String> = line.split('\t').map(unescaped).collect::<Option<_>>()?;
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     let [
         device,
         inode,
@@ -298,10 +325,10 @@ mod tests {
     #[test]
     fn what_is_encoded_is_decoded() {
         let mut all = Certificates::default();
-        for path in ["/usr/bin/sort", "/usr/bin/cut", "/usr/bin/sort"] {
+        for path in ["/usr/bin/sort", "/usr/bin/cut", "/usr/bin/sort", "/a\tb\n\\t/cut"] {
             all.insert(certificate(path));
         }
-        assert_eq!(all.iter().count(), 2);
+        assert_eq!(all.iter().count(), 3);
         assert_eq!(Certificates::decode(&all.encode()), all);
         let whole = all.encode();
         for damaged in [
@@ -309,6 +336,7 @@ mod tests {
             &whole[3..],
             "",
             &whole.replace("verified 1", "verified 0"),
+            &whole.replacen('\n', "0\n", 1),
             &whole.replace('\t', " "),
         ] {
             assert_eq!(Certificates::decode(damaged), Certificates::default(), "{damaged:?}");
@@ -325,7 +353,7 @@ mod tests {
         let of = |path: &str, stamp, sha256| all.of(path.as_ref(), stamp, || sha256).is_some();
         assert!(of("/bin/sort", stamp, hash("ab")));
         assert!(!of("/bin/sort", stamp, hash("cd")) && !of("/bin/sort", stamp, None));
-        assert!(!of("/usr/bin/sort", stamp, hash("ab")));
+        assert!(of("/usr/bin/sort", stamp, hash("ab")) && !of("/bin/cut", stamp, hash("ab")));
         assert!(!of("/bin/sort", Stamp { device: 0, ..stamp }, hash("ab")));
     }
 
@@ -356,7 +384,7 @@ mod tests {
         };
         assert_eq!(reason(&["-n"], Locale::C), None);
         assert_eq!(reason(&["-f"], Locale::C), None);
-        let found = "sort is GNU coreutils 9.11, which differs: calls with -f outside the C locale, as `pelton verify` found";
+        let found = "sort is GNU coreutils 9.11, which differs: calls with -f or long options outside the C locale, as `pelton verify` found";
         assert_eq!(reason(&["-f"], Locale::C_UTF8).as_deref(), Some(found));
         // What the row says of the version that it is like.
         assert!(reason(&["-h"], Locale::C).is_some());

@@ -74,6 +74,7 @@ pub(crate) static TOOL: Tool = Tool {
         false => Rate::both(1.5, 0.5, 0.3),
     },
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
+    verifiable: true,
     grammar: Grammar::reader(
         &[
             "-b@l",

@@ -81,6 +81,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[],
     cost: cost::unknown,
     other_versions: &[OtherVersions::but(&["4.10.0"], since_4_10)],
+    verifiable: false,
     grammar: Grammar {
         role: Role::Source,
         needs: &[],

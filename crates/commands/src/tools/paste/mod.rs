@@ -72,6 +72,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::alike(COREUTILS_TO_9_7),
         OtherVersions::but(COREUTILS_TO_9_10, difference),
     ],
+    verifiable: true,
     grammar: Grammar {
         role: Role::Joiner,
         needs: &[],

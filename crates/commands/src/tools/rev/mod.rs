@@ -51,6 +51,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[],
     cost: |_| Rate::real(23.0, 1.0),
     other_versions: &[OtherVersions::alike(&["2.36.1"])],
+    verifiable: true,
     grammar: Grammar::reader(&[], &[]),
 };
 

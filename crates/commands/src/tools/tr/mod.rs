@@ -74,6 +74,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::but(COREUTILS_8_32_TO_9_0, difference),
         OtherVersions::alike(COREUTILS_9_2_TO_9_10),
     ],
+    verifiable: true,
     grammar: Grammar {
         role: Role::Filter,
         needs: &[

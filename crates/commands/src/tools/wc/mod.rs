@@ -100,6 +100,7 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::but(COREUTILS_8_32_TO_9_0, locale_tables),
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
+    verifiable: true,
     grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
 };
 

@@ -134,6 +134,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[],
     cost: cost::unknown,
     other_versions: &[OtherVersions::alike(&["4.8.0", "4.10.0", "4.11.0"])],
+    verifiable: false,
     grammar: Grammar {
         role: Role::Filter,
         needs: &[
