@@ -195,9 +195,10 @@ impl Arena {
     /// Tests one sample, with all switches on and with others.
     fn judge(&self, sample: &Sample, (seed, at): (u64, u64), tally: &mut Tally) -> Result<()> {
         let scene = Scene::of(sample)?;
-        let expected = self.shell(&scene)?;
+        let shell = some_shell(seed.wrapping_add(at));
+        let expected = self.shell(&scene, &shell)?;
         let others = some_switches(seed.wrapping_mul(1_000_003).wrapping_add(at), scene.bytes());
-        for switches in [vec![], others] {
+        for switches in [shell.clone(), [shell, others].concat()] {
             let ours = self.pelton(&scene, &switches)?;
             if !differences(&scene.case, &expected, &ours).is_empty() {
                 let name = format!("random-{seed}-{at}");
@@ -224,19 +225,19 @@ impl Arena {
     }
 
     /// Returns the shell's outcome; `None` if two runs differ.
-    fn expected(&self, scene: &Scene) -> Result<Option<Outcome>> {
-        let (one, other) = (self.shell(scene)?, self.shell(scene)?);
+    fn expected(&self, scene: &Scene, switches: &[String]) -> Result<Option<Outcome>> {
+        let (one, other) = (self.shell(scene, switches)?, self.shell(scene, switches)?);
         Ok(differences(&scene.case, &one, &other).is_empty().then_some(one))
     }
 
-    fn shell(&self, scene: &Scene) -> Result<Outcome> {
-        self.run(scene, &["bash", "-c", &scene.case.text].map(OsString::from))
+    fn shell(&self, scene: &Scene, switches: &[String]) -> Result<Outcome> {
+        self.run(scene, &[shell_of(switches), "-c", &scene.case.text].map(OsString::from))
     }
 
     fn pelton(&self, scene: &Scene, switches: &[String]) -> Result<Outcome> {
         let case = &scene.case;
         let argv = match &self.subject {
-            Subject::Shell => ["bash", "-c", &case.text].map(OsString::from).to_vec(),
+            Subject::Shell => [shell_of(switches), "-c", &case.text].map(OsString::from).to_vec(),
             Subject::Pelton(bin) => {
                 let mut argv = vec![bin.into(), OsString::from("run")];
                 argv.extend(switches.iter().map(OsString::from));
@@ -249,12 +250,12 @@ impl Arena {
 
     /// Runs the shell and pelton again, since pelton's outcome `first` differed from the shell's.
     fn again(&self, scene: &Scene, switches: &[String], first: Outcome) -> Result<Again> {
-        let Some(expected) = self.expected(scene)? else { return Ok(Again::Race(SHELL_DIFFERS)) };
+        let Some(expected) = self.expected(scene, switches)? else { return Ok(Again::Race(SHELL_DIFFERS)) };
         let found = |ours: &Outcome| differences(&scene.case, &expected, ours);
         let mut deviating: Vec<Outcome> =
             Some(first).into_iter().filter(|first| !found(first).is_empty()).collect();
         for _ in 0..REPETITIONS {
-            let (again, ours) = (self.shell(scene)?, self.pelton(scene, switches)?);
+            let (again, ours) = (self.shell(scene, switches)?, self.pelton(scene, switches)?);
             if !found(&again).is_empty() {
                 return Ok(Again::Race(SHELL_DIFFERS));
             }
@@ -266,7 +267,7 @@ impl Arena {
         }
         let always = deviating.len() > REPETITIONS;
         for _ in 0..SHELL_REPETITIONS {
-            let again = self.shell(scene)?;
+            let again = self.shell(scene, switches)?;
             deviating.retain(|ours| !differences(&scene.case, &again, ours).is_empty());
             if deviating.is_empty() {
                 return Ok(Again::Race(SHELL_DIFFERS));
@@ -288,7 +289,7 @@ impl Arena {
     /// Returns how they differ now, unless two runs of the shell differ.
     fn differs(&self, sample: &Sample, switches: &[String]) -> Result<Option<Vec<String>>> {
         let scene = Scene::of(sample)?;
-        let Some(expected) = self.expected(&scene)? else { return Ok(None) };
+        let Some(expected) = self.expected(&scene, switches)? else { return Ok(None) };
         let ours = differences(&scene.case, &expected, &self.pelton(&scene, switches)?);
         Ok(Some(ours).filter(|ours| !ours.is_empty()))
     }
@@ -558,6 +559,15 @@ fn without_races(case: &Case, stages: &Stages<'_>, expected: &Outcome, actual: &
         }
     }
     actual
+}
+
+/// Returns the option for the shell: one text of eight is dash's.
+fn some_shell(number: u64) -> Vec<String> {
+    if number.is_multiple_of(8) { ["--shell", "dash"].map(str::to_owned).to_vec() } else { Vec::new() }
+}
+
+fn shell_of(switches: &[String]) -> &str {
+    if switches.iter().any(|switch| switch == "dash") { "dash" } else { "bash" }
 }
 
 /// Returns switches of pelton, by number, for `bytes` of data: nothing native, names off, rules alone, few
