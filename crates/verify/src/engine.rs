@@ -321,7 +321,7 @@ impl Engine {
         let mut status = chain.statuses().first().copied().unwrap_or(0);
         if let Some(stop) = stop {
             let Some(args) = command.resume_args() else { return Ok(None) };
-            let answer = self.oracle.answer(&args, &stop.rest, true, self.name_of(case))?;
+            let answer = self.oracle.answer(&args, &stop.rest, case.piped, self.name_of(case))?;
             let answer = answer.unwrap_or_else(never_ended);
             self.tally.processes += 1;
             stdout.extend(answer.stdout);
@@ -387,7 +387,7 @@ impl Engine {
                 let mut rest = hand_over.unconsumed;
                 rest.extend_from_slice(sources.get(input).map_or(&b""[..], |source| &source.bytes[offset..]));
                 sources.iter().skip(input + 1).for_each(|source| rest.extend_from_slice(source.bytes));
-                let answer = self.oracle.answer(&args, &rest, true, self.name_of(case))?;
+                let answer = self.oracle.answer(&args, &rest, case.piped, self.name_of(case))?;
                 let answer = answer.unwrap_or_else(never_ended);
                 self.tally.processes += 1;
                 stdout.extend(answer.stdout);
