@@ -225,10 +225,12 @@ impl Root {
         let settings = [format!("PELTON_BIN=/{GUEST}/pelton"), format!("PELTON_CASES=/{GUEST}/topics")];
         let cases = format!("/{GUEST}/cases");
         let words: Vec<&str> = settings.iter().map(String::as_str).chain([cases.as_str()]).collect();
-        let output = self.command(&words).args(topics).output()?;
+        let output = self.command(&words).arg("--nocapture").args(topics).output()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let summary = text.lines().find(|line| line.starts_with("test result")).unwrap_or_default();
-        println!("    {summary}");
+        for line in text.lines().filter(|line| line.starts_with("test result") || line.starts_with("native"))
+        {
+            println!("    {line}");
+        }
         if output.status.success() { Ok(()) } else { Err(told(&output)) }
     }
 
