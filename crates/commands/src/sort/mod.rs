@@ -96,7 +96,9 @@ pub(crate) static TOOL: Tool = Tool {
         false => Rate::both(10.0, 2.6, 1.0),
     },
     other_versions: &[
-        // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
+        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, |args, context| {
+            versions::outside_c(args, context).or_else(|| difference(args, context))
+        }),
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     verifiable: true,

@@ -237,7 +237,7 @@ impl RawKey {
 }
 
 /// Versions that separate no thousands where the locale does not: 9.5 mended what 9.1 broke.
-const WITHOUT_STRAY_SEPARATOR: &[&str] = &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
+const WITHOUT_STRAY_SEPARATOR: &[&str] = &["8.32", "9.0", "9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
 
 impl SortOptions {
     /// Parses the arguments (without the command's name).

@@ -5,7 +5,7 @@
 //! alike. In both cases the release notes (NEWS) of all versions up to it were read. What they change, and what the
 //! comparisons found, is declined by [`OtherVersions::difference`].
 
-use super::context::{Charset, Collate, Context};
+use super::context::{Charset, Collate, Context, Locale};
 use super::detect::Probe;
 
 /// Returns what a call does otherwise than in the tested version.
@@ -57,6 +57,12 @@ pub(crate) fn locale_tables(_: &[Vec<u8>], context: &Context) -> Option<&'static
     (!is_plain(context)).then_some("the locale's tables")
 }
 
+/// The difference of calls outside C, of tools that order strings, with versions that came with glibc before 2.35: its
+/// C.UTF-8, made by distributions, does not compare bytes.
+pub(crate) fn outside_c(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    (context.locale != Locale::C).then_some("the order of strings outside C")
+}
+
 /// Whether some argument may be an option with one of these letters, or a long one.
 pub(crate) fn may_have(args: &[Vec<u8>], letters: &[u8]) -> bool {
     let options = args.iter().filter(|arg| arg.len() > 1 && arg[0] == b'-');
@@ -95,6 +101,21 @@ mod tests {
         let unknown =
             "cut is GNU coreutils 8.31, which no kernel was compared with; `pelton verify cut` compares it";
         assert_eq!(reason("cut", "8.31", &["-c1"]).as_deref(), Some(unknown));
+    }
+
+    #[test]
+    fn old_tools_that_order_strings_are_served_in_c_only() {
+        for (name, args) in
+            [("sort", &["-rn"][..]), ("uniq", &["-c"]), ("comm", &["a", "b"]), ("join", &["a", "b"])]
+        {
+            assert_eq!(reason(name, "8.32", args), None, "{name}");
+            let implementation =
+                Implementation::Known { family: crate::Family::GnuCoreutils, version: "8.32".to_owned() };
+            let context = Context { locale: Locale::C_UTF8, implementation };
+            let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+            let found = crate::accept(name.as_bytes(), &args, &context).err().map(|declined| declined.reason);
+            assert!(found.is_some_and(|reason| reason.contains("outside C")), "{name}");
+        }
     }
 
     #[test]

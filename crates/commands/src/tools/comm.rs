@@ -80,7 +80,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::refuses(&["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")],
     cost: |_| Rate::both(2.8, 0.9, 1.0),
     other_versions: &[
-        // With 8.32, Debian 11 has a C.UTF-8 that does not compare bytes.
+        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::outside_c),
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     verifiable: true,

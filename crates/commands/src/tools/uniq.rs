@@ -235,6 +235,7 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     cost: |_| Rate::both(5.0, 1.4, 0.4),
     other_versions: &[
+        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::outside_c),
         OtherVersions::but(&["9.2", "9.3", "9.4"], versions::locale_tables),
         OtherVersions {
             versions: &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"],
