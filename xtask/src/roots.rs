@@ -24,6 +24,8 @@ pub struct Options {
     names: Vec<String>,
     /// Only these topics of cases.
     topics: Vec<String>,
+    /// Comparisons for each tool and locale.
+    comparisons: u64,
     /// Megabytes of each input of the pipelines; 0 for none.
     size: u64,
     /// Where to write the table.
@@ -36,10 +38,11 @@ impl Options {
     /// # Errors
     /// An option or a root that does not exist.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
-        let mut options = Options { size: 50, ..Options::default() };
+        let mut options = Options { size: 50, comparisons: 1000, ..Options::default() };
         while let Some(arg) = args.next()? {
             match arg {
                 Long("topic") => options.topics.push(args.value()?.string()?),
+                Long("comparisons") => options.comparisons = args.value()?.parse()?,
                 Long("size") => options.size = args.value()?.parse()?,
                 Long("results") => options.results = Some(PathBuf::from(args.value()?)),
                 Value(name) => options.names.push(name.string()?),
@@ -104,13 +107,20 @@ const RUNS: usize = 5;
 pub fn run(options: &Options) -> Outcome {
     oracles::make_missing(&options.names)?;
     let pelton = release_binary()?;
-    let cases = test_binary()?;
+    let cases = test_binary("pelton", "cases")?;
+    let kernels = test_binary("pelton-verify", "differential")?;
     let mut failures = Vec::new();
     let mut table: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for name in &options.names {
-        let root = Root::enter(name, &pelton, &cases)?;
+        let root = Root::enter(name, &pelton, &[("cases", &cases), ("kernels", &kernels)])?;
         let result = timed(&format!("the cases in {name}"), || root.cases(&options.topics));
         failures.extend(result.err().map(|failure| failure.to_string()));
+        if options.topics.is_empty() {
+            let result = timed(&format!("the kernels in {name}, in its locales"), || {
+                root.kernels(options.comparisons)
+            });
+            failures.extend(result.err().map(|failure| failure.to_string()));
+        }
         for pipeline in PIPELINES.iter().filter(|_| options.size > 0 && options.topics.is_empty()) {
             let cell = match root.pipeline(pipeline, options.size) {
                 Ok(cell) => cell,
@@ -151,28 +161,18 @@ fn table_of(options: &Options, cells: &BTreeMap<&str, Vec<String>>) -> String {
     text
 }
 
-/// Returns the test binary of the cases, linked statically.
-fn test_binary() -> Outcome<PathBuf> {
-    let mut build = cargo([
-        "test",
-        "--quiet",
-        "--locked",
-        "-p",
-        "pelton",
-        "--test",
-        "cases",
-        "--no-run",
-        "--message-format",
-        "json",
-    ]);
-    build.args(static_options()?).stderr(Stdio::inherit());
-    let output = timed("build the cases", || Ok(build.output()?))?;
+/// Returns a test binary of this crate, linked statically.
+fn test_binary(package: &str, test: &'static str) -> Outcome<PathBuf> {
+    let mut build =
+        cargo(["test", "--quiet", "--locked", "--no-run", "--message-format", "json", "-p", package]);
+    build.args(["--test", test]).args(static_options()?).stderr(Stdio::inherit());
+    let output = timed(&format!("build the test {test}"), || Ok(build.output()?))?;
     let messages = String::from_utf8(output.stdout)?;
     let mut executables = messages.lines().filter_map(|line| {
         let message: Json = serde_json::from_str(line).ok()?;
-        (message["target"]["name"] == "cases").then(|| message["executable"].as_str().map(PathBuf::from))?
+        (message["target"]["name"] == test).then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    executables.next_back().ok_or_else(|| "the cases were not built".into())
+    executables.next_back().ok_or_else(|| format!("the test {test} was not built").into())
 }
 
 /// A root with pelton and the cases in it, until it is dropped.
@@ -189,13 +189,15 @@ mount --rbind /proc \"$root/proc\" && mount --rbind /dev \"$root/dev\" && mount 
 exec chroot \"$root\" /usr/bin/env -i HOME=/tmp USER=root LC_ALL=C PATH=/usr/local/bin:/usr/bin:/bin \"$@\"";
 
 impl Root {
-    fn enter(name: &str, pelton: &Path, cases: &Path) -> Outcome<Self> {
+    fn enter(name: &str, pelton: &Path, tests: &[(&str, &Path)]) -> Outcome<Self> {
         let root = Root { folder: oracles::folder()?.join(name) };
         root.leave()?;
         let guest = root.folder.join(GUEST);
         fs::create_dir(&guest).map_err(|error| format!("{}: {error}", guest.display()))?;
         fs::copy(pelton, guest.join("pelton"))?;
-        fs::copy(cases, guest.join("cases"))?;
+        for (name, path) in tests {
+            fs::copy(path, guest.join(name))?;
+        }
         fs::create_dir(guest.join("topics"))?;
         for file in fs::read_dir(checkout().join("cases"))? {
             let file = file?;
@@ -223,9 +225,23 @@ impl Root {
 
     fn cases(&self, topics: &[String]) -> Outcome {
         let settings = [format!("PELTON_BIN=/{GUEST}/pelton"), format!("PELTON_CASES=/{GUEST}/topics")];
-        let cases = format!("/{GUEST}/cases");
-        let words: Vec<&str> = settings.iter().map(String::as_str).chain([cases.as_str()]).collect();
-        let output = self.command(&words).arg("--nocapture").args(topics).output()?;
+        self.test(&settings, "cases", topics)
+    }
+
+    /// Compares the kernels with the root's tools, by the tables of its own C library.
+    fn kernels(&self, comparisons: u64) -> Outcome {
+        self.test(
+            &[format!("PELTON_FUZZ_CASES={comparisons}")],
+            "kernels",
+            &["generated_cases_agree_in".to_owned()],
+        )
+    }
+
+    /// Runs a test of the guest folder with these settings and arguments.
+    fn test(&self, settings: &[String], name: &str, args: &[String]) -> Outcome {
+        let program = format!("/{GUEST}/{name}");
+        let words: Vec<&str> = settings.iter().map(String::as_str).chain([program.as_str()]).collect();
+        let output = self.command(&words).arg("--nocapture").args(args).output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         for line in text.lines().filter(|line| line.starts_with("test result") || line.starts_with("native"))
         {

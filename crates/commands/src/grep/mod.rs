@@ -69,7 +69,7 @@ pub(crate) static TOOL: Tool = Tool {
     other_versions: &[
         OtherVersions::but(BEFORE_3_8, difference_before_3_8),
         // Their notes name nothing that has a kernel.
-        OtherVersions::but(&["3.9", "3.10", "3.11"], versions::locale_tables),
+        OtherVersions::alike(&["3.9", "3.10", "3.11"]),
         OtherVersions::but(&["3.12"], difference_in_3_12),
     ],
     verifiable: true,
@@ -105,17 +105,14 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
 /// Versions that do not warn of stray backslashes, and whose `.` does not match all characters.
 const BEFORE_3_8: &[&str] = &["3.6", "3.7"];
 
-/// Returns what grep before 3.8 may do otherwise with these arguments: -s also suppresses its message about binary
-/// files, and the locale's tables may differ.
-fn difference_before_3_8(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    let is_quiet = versions::may_have(args, b"s").then_some("what -s suppresses");
-    is_quiet.or_else(|| versions::locale_tables(args, context))
+/// Before 3.8, -s also suppresses the message about binary files.
+fn difference_before_3_8(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    versions::may_have(args, b"s").then_some("what -s suppresses")
 }
 
 /// 3.12 tells of binary files with -m where only names are printed.
-fn difference_in_3_12(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    let limited = versions::may_have(args, b"m").then_some("messages about binary files with -m");
-    limited.or_else(|| versions::locale_tables(args, context))
+fn difference_in_3_12(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    versions::may_have(args, b"m").then_some("messages about binary files with -m")
 }
 
 /// Parses the arguments.

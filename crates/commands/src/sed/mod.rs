@@ -179,13 +179,11 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// 4.9 knows the address 0 of `r`, and takes `\n` for a newline where the letter n separates the parts of `s`.
-fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     let holds = |part: &[u8]| args.iter().any(|arg| arg.windows(part.len()).any(|window| window == part));
     let reads_script = versions::may_have(args, b"f");
-    if reads_script || holds(b"0r") || holds(b"0 r") || holds(b"sn") || holds(b"yn") {
-        return Some("the address 0, and the letter n as a separator");
-    }
-    versions::locale_tables(args, context)
+    let may_differ = reads_script || holds(b"0r") || holds(b"0 r") || holds(b"sn") || holds(b"yn");
+    may_differ.then_some("the address 0, and the letter n as a separator")
 }
 
 fn call_only_prints(args: &[&str]) -> bool {

@@ -63,16 +63,13 @@ use crate::{
 };
 
 /// 9.1 and 9.2 order versions (-V) otherwise, and 9.2 knows more suffixes (-h); keys may name both.
-fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     let may_name = |arg: &&Vec<u8>| {
         let is_long = arg.starts_with(b"--");
         let is_option = arg.starts_with(b"-") || arg.first().is_some_and(u8::is_ascii_digit);
         is_long || is_option && (arg.contains(&b'V') || arg.contains(&b'h'))
     };
-    if args.iter().any(|arg| may_name(&arg)) {
-        return Some("versions and suffixes of numbers");
-    }
-    versions::locale_tables(args, context)
+    args.iter().any(|arg| may_name(&arg)).then_some("versions and suffixes of numbers")
 }
 
 /// The tool row of `sort`.
@@ -97,7 +94,7 @@ pub(crate) static TOOL: Tool = Tool {
     },
     other_versions: &[
         OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, |args, context| {
-            versions::outside_c(args, context).or_else(|| difference(args, context))
+            versions::in_c_utf8(args, context).or_else(|| difference(args, context))
         }),
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],

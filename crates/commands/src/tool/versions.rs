@@ -5,7 +5,7 @@
 //! alike. In both cases the release notes (NEWS) of all versions up to it were read. What they change, and what the
 //! comparisons found, is declined by [`OtherVersions::difference`].
 
-use super::context::{Charset, Collate, Context, Locale};
+use super::context::{Collate, Context, Locale};
 use super::detect::Probe;
 
 /// Returns what a call does otherwise than in the tested version.
@@ -36,7 +36,7 @@ pub(crate) const COREUTILS_8_32_TO_9_10: &[&str] =
     &["8.32", "9.0", "9.2", "9.3", "9.4", "9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
 
 impl OtherVersions {
-    /// Makes those whose results do not depend on the locale, and are alike.
+    /// Makes those that are alike.
     pub(crate) const fn alike(versions: &'static [&'static str]) -> Self {
         OtherVersions::but(versions, |_, _| None)
     }
@@ -47,20 +47,11 @@ impl OtherVersions {
     }
 }
 
-/// Whether nothing depends on the C library's tables, which belong to the system of the tool.
-pub(crate) fn is_plain(context: &Context) -> bool {
-    context.locale.collate == Collate::Bytes && context.locale.ctype != Charset::Other
-}
-
-/// The difference of calls that depend on those tables.
-pub(crate) fn locale_tables(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    (!is_plain(context)).then_some("the locale's tables")
-}
-
-/// The difference of calls outside C, of tools that order strings, with versions that came with glibc before 2.35: its
+/// The difference of calls in C.UTF-8, of tools that order strings, with versions that came with glibc before 2.35: its
 /// C.UTF-8, made by distributions, does not compare bytes.
-pub(crate) fn outside_c(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    (context.locale != Locale::C).then_some("the order of strings outside C")
+pub(crate) fn in_c_utf8(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let is_old = context.locale != Locale::C && context.locale.collate == Collate::Bytes;
+    is_old.then_some("the order of strings in C.UTF-8")
 }
 
 /// Whether some argument may be an option with one of these letters, or a long one.
@@ -104,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn old_tools_that_order_strings_are_served_in_c_only() {
+    fn old_tools_that_order_strings_are_not_served_in_c_utf8() {
         for (name, args) in
             [("sort", &["-rn"][..]), ("uniq", &["-c"]), ("comm", &["a", "b"]), ("join", &["a", "b"])]
         {
@@ -114,7 +105,7 @@ mod tests {
             let context = Context { locale: Locale::C_UTF8, implementation };
             let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
             let found = crate::accept(name.as_bytes(), &args, &context).err().map(|declined| declined.reason);
-            assert!(found.is_some_and(|reason| reason.contains("outside C")), "{name}");
+            assert!(found.is_some_and(|reason| reason.contains("C.UTF-8")), "{name}");
         }
     }
 

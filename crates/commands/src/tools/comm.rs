@@ -60,9 +60,8 @@ struct Comm {
 }
 
 /// 9.2 separates the columns of `--total` by the NUL that an empty separator stands for.
-fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    let is_plain = versions::has_only(args, b"123z") && versions::is_plain(context);
-    (!is_plain).then_some("an empty separator with --total")
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    (!versions::has_only(args, b"123z")).then_some("an empty separator with --total")
 }
 
 /// The tool row of `comm`.
@@ -80,7 +79,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::refuses(&["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")],
     cost: |_| Rate::both(2.8, 0.9, 1.0),
     other_versions: &[
-        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::outside_c),
+        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::in_c_utf8),
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     verifiable: true,

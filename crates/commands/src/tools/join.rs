@@ -97,9 +97,9 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::refuses(&["-té", "-", "/dev/null"], "éa\n", b"")],
     cost: |_| Rate::both(5.6, 3.7, 1.5),
     other_versions: &[
-        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::outside_c),
+        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::in_c_utf8),
         // From 9.5 on it knows the characters of UTF-8.
-        OtherVersions::but(&["9.2", "9.3", "9.4"], versions::locale_tables),
+        OtherVersions::alike(&["9.2", "9.3", "9.4"]),
     ],
     verifiable: true,
     grammar: Grammar {

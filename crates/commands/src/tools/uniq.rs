@@ -214,7 +214,7 @@ fn number(text: &[u8]) -> Accept<usize> {
 fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     let compares_lines = versions::has_only(args, b"cduDz");
     let by_bytes = compares_lines || context.locale.ctype == Charset::C;
-    (!by_bytes || !versions::is_plain(context)).then_some("characters of UTF-8")
+    (!by_bytes).then_some("characters of UTF-8")
 }
 
 /// The tool row of `uniq`.
@@ -235,8 +235,8 @@ pub(crate) static TOOL: Tool = Tool {
     ],
     cost: |_| Rate::both(5.0, 1.4, 0.4),
     other_versions: &[
-        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::outside_c),
-        OtherVersions::but(&["9.2", "9.3", "9.4"], versions::locale_tables),
+        OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::in_c_utf8),
+        OtherVersions::alike(&["9.2", "9.3", "9.4"]),
         OtherVersions {
             versions: &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"],
             probes: Some(&[

@@ -82,7 +82,9 @@ fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
     let mut found: Vec<Found> = Vec::new();
     for grammar in GRAMMARS.iter().filter(|grammar| settings.wants(grammar.command)) {
         let name = format!("{}{place}", grammar.command);
-        let Some(mut engine) = engine(grammar.command).and_then(prepare) else {
+        // The tables of another system are not at hand: `cargo xtask roots` runs these tests there.
+        let is_here = place.is_empty() || installed::foreign().is_none();
+        let Some(mut engine) = engine(grammar.command).filter(|_| is_here).and_then(prepare) else {
             skip(&format!("{name}: the tool is not a tested version, or the locale is not installed"));
             continue;
         };

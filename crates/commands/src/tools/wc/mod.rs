@@ -8,9 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{
-    self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions, locale_tables,
-};
+use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::io;
 
@@ -69,10 +67,10 @@ struct Wc {
     inputs: Vec<Input>,
 }
 
-/// 9.5 counts encoding errors and unprintable characters as parts of words; widths come from the C library.
-fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+/// 9.5 counts encoding errors and unprintable characters as parts of words.
+fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     let counts_words = !cost::has_any_option(args) || !versions::has_only(args, b"lcm");
-    (counts_words || !versions::is_plain(context)).then_some("what a word is")
+    counts_words.then_some("what a word is")
 }
 
 /// The tool row of `wc`.
@@ -97,7 +95,7 @@ pub(crate) static TOOL: Tool = Tool {
         false => Rate::both(4.4, 0.65, 0.0),
     },
     other_versions: &[
-        OtherVersions::but(COREUTILS_8_32_TO_9_0, locale_tables),
+        OtherVersions::alike(COREUTILS_8_32_TO_9_0),
         OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
     ],
     verifiable: true,
