@@ -49,7 +49,7 @@ Usage: cargo xtask COMMAND
   oracles     makes roots of other Debian releases, outside the checkout, whose tools kernels are compared with:
                 oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (all if none is given)
   roots       the cases, the kernels and the README's pipelines inside those roots, with their shell, tools, locales and C library
-              (as root, or in a user name space): roots [NAME…] [--topic T]… [--comparisons N] [--size MB] [--results DIR]
+              (needs root): roots [NAME…] [--topic T]… [--comparisons N] [--size MB] [--results DIR]
               --size 0: no pipelines
   book        builds the book from docs/, and prints where it begins
   pictures    takes the book's pictures of the page and of the live view (installs a browser)

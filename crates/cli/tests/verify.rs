@@ -82,7 +82,7 @@ const CHANGES: [(&str, &str, &str, Option<&str>); 10] = [
     // The delimiter.
     (
         "cut",
-        "for a; do case $a in -f*|--f*) f=1;; -d*|--d*) d=1;; esac; done
+        "for a; do case $a in -f*) f=1;; -d*|--d*) d=1;; esac; done
          [ \"$f$d\" = 1 ] && exec cut -d ' ' \"$@\"; exec cut \"$@\"",
         "cut -f1 a",
         Some("cut -c1 a"),

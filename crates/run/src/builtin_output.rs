@@ -3,13 +3,13 @@
 use crate::stage::{Kind, StagePlan};
 use pelton_syntax::{self as syntax, Command, CompoundKind, Dialect, Reason, Script, Stage, Word, WordPart};
 
-/// Builtins that print what they are told.
-const PRINT: [&str; 2] = ["echo", "printf"];
+/// Builtins that print.
+const PRINT: [&str; 4] = ["echo", "printf", "pwd", "type"];
 
 /// Builtins that neither print nor wait.
-const AT_ONCE: [&str; 16] = [
-    ":", "[", "break", "continue", "declare", "exit", "false", "let", "local", "return", "set", "shift",
-    "test", "true", "typeset", "unset",
+const AT_ONCE: [&str; 23] = [
+    ":", "[", "break", "cd", "continue", "declare", "exit", "export", "false", "getopts", "let", "local",
+    "readonly", "return", "set", "shift", "shopt", "test", "trap", "true", "typeset", "umask", "unset",
 ];
 
 /// Whether the stage prints, and consists of commands that the shell runs itself. `first`: its input comes from no

@@ -1,5 +1,6 @@
 //! A non-interactive shell's messages on standard error about children killed by a signal.
 
+use crate::environ::Environment;
 use crate::plan::PipelinePlan;
 use crate::shell::{Behaviour, Shell};
 use crate::stage::StagePlan;
@@ -15,6 +16,7 @@ const SIGTERM: i32 = 15;
 /// Returns the message for a pipeline that has ended, if the shell would print one.
 pub fn message(
     shell: &Shell,
+    environment: &Environment,
     name: &OsStr,
     pipeline: &PipelinePlan,
     ends: &[(u32, Ended)],
@@ -22,7 +24,7 @@ pub fn message(
     spell: &dyn Fn(&StagePlan) -> String,
 ) -> Option<String> {
     match shell.dialect {
-        Some(Dialect::Bash) => bash(shell.behaviour, name, pipeline, ends, pipefail, spell),
+        Some(Dialect::Bash) => bash(shell.behaviour(environment), name, pipeline, ends, pipefail, spell),
         _ => dash(ends),
     }
 }

@@ -6,6 +6,7 @@ use crate::lookup;
 use pelton_commands::{Family, Implementation};
 use pelton_syntax::Dialect;
 use pelton_sys::spawn::Exec;
+use std::cell::OnceCell;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,8 @@ pub struct Shell {
     pub path: PathBuf,
     /// The dialect to parse its text by; `None` if this shell is not modelled.
     pub dialect: Option<Dialect>,
-    /// How it behaves where shells and their versions differ.
-    pub behaviour: Behaviour,
+    /// How it behaves where versions differ, once that was asked.
+    behaviour: OnceCell<Behaviour>,
 }
 
 /// What shells and their versions do differently, apart from the dialect. Compared with bash 5.1, 5.2 and 5.3 of Debian
@@ -78,8 +79,15 @@ impl Shell {
             lookup::find_shell(name.as_bytes(), environment).ok_or_else(|| UnknownShell(name.into()))?;
         let path = PathBuf::from(OsStr::from_bytes(&found));
         let dialect = dialect(&path);
-        let version = (dialect == Some(Dialect::Bash)).then(|| bash_version(&path, environment)).flatten();
-        Ok(Shell { name: name.into(), path, dialect, behaviour: Behaviour::of(dialect, version) })
+        Ok(Shell { name: name.into(), path, dialect, behaviour: OnceCell::new() })
+    }
+
+    /// Returns how it behaves where shells and their versions differ. The first time, bash may be asked its version.
+    pub(crate) fn behaviour(&self, environment: &Environment) -> Behaviour {
+        *self.behaviour.get_or_init(|| {
+            let is_bash = self.dialect == Some(Dialect::Bash);
+            Behaviour::of(self.dialect, is_bash.then(|| bash_version(&self.path, environment)).flatten())
+        })
     }
 
     /// Returns the call that runs `text` with these flags, `$0` and arguments.

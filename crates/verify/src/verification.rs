@@ -47,12 +47,14 @@ pub struct Outcome {
     pub tally: Tally,
     /// Differences, as reports.
     pub reports: Vec<Found>,
+    /// Whether calls differ that did not before.
+    pub is_new: bool,
 }
 
 impl Outcome {
-    /// Whether so much was compared that what did not differ may be served.
+    /// Whether it counts: enough was compared, or less is served because of it.
     pub fn is_enough(&self) -> bool {
-        self.tally.answers >= COMMAND_LINES_MIN || self.verified.differs_always()
+        self.tally.answers >= COMMAND_LINES_MIN || self.is_new
     }
 }
 
@@ -99,10 +101,12 @@ impl Verification<'_> {
             progress(&state.tally, state.verified.exclusions.len());
         }
         state.verified.comparisons = state.tally.comparisons;
-        if state.tally.answers < COMMAND_LINES_MIN && !state.verified.exclusions.is_empty() {
+        let is_new = state.verified.exclusions != self.excluded;
+        let is_served = !self.excluded.is_empty() || self.tool.serves(self.claimed);
+        if state.tally.answers < COMMAND_LINES_MIN && is_new && !is_served {
             state.verified.exclusions = vec![Exclusion::of_every_call()];
         }
-        Ok(Outcome { verified: state.verified, tally: state.tally, reports: state.reports })
+        Ok(Outcome { verified: state.verified, tally: state.tally, reports: state.reports, is_new })
     }
 
     fn has_ended(&self, stop: &dyn Fn() -> bool) -> bool {
@@ -216,8 +220,13 @@ impl State {
             }
             Check::Differs(difference) => *difference,
         };
-        let difference = engine.shrunk(case, stop)?.unwrap_or(first);
+        let difference = engine.shrunk(case.clone(), stop)?.unwrap_or(first);
         self.exclude(difference.case(), engine.is_in_c(difference.case()));
+        // The smaller case may show another difference.
+        let in_c = engine.is_in_c(&case);
+        if !self.verified.exclusions.iter().any(|exclusion| exclusion.covers(&case.args, in_c)) {
+            self.exclude(&case, in_c);
+        }
         if self.reports.len() < REPORTS_MAX {
             let name = format!("{}-{}-{}", difference.case().command, self.seed, self.reports.len() + 1);
             self.reports.push(difference.found(name, engine.other_locale()));

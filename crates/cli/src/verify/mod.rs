@@ -73,11 +73,11 @@ pub struct VerifyArgs {
     pub json: bool,
 
     /// Show what was verified before, and compare nothing
-    #[arg(long, conflicts_with_all = ["seconds", "jobs", "locales", "seed", "forget", "worker"])]
+    #[arg(long, conflicts_with_all = ["seconds", "jobs", "locales", "seed", "forget"])]
     pub list: bool,
 
     /// Remove the certificates of these tools, or all
-    #[arg(long, conflicts_with_all = ["seconds", "jobs", "locales", "seed", "json", "worker"])]
+    #[arg(long, conflicts_with_all = ["seconds", "jobs", "locales", "seed", "json"])]
     pub forget: bool,
 
     /// Be the process that compares one tool

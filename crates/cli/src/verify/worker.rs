@@ -142,7 +142,7 @@ fn identity(path: &Path) -> Option<Identity> {
 
 fn result(outcome: Outcome, identity: Option<Identity>, path: PathBuf) -> Told {
     let enough = outcome.is_enough();
-    let Outcome { mut verified, tally, reports } = outcome;
+    let Outcome { mut verified, tally, reports, .. } = outcome;
     verified.date = pelton_sys::clock::today();
     let differences = verified.exclusions.iter().map(|one| one.describe()).collect();
     let (always, locales) = (verified.differs_always(), verified.locales.clone());
@@ -221,7 +221,7 @@ fn crashed(job: &Job<'_>, signal: i32) -> Told {
         locales: vec!["C".to_owned()],
         exclusions: vec![Exclusion::of_every_call()],
     };
-    let outcome = Outcome { verified, tally: Tally::default(), reports: Vec::new() };
+    let outcome = Outcome { verified, tally: Tally::default(), reports: Vec::new(), is_new: true };
     let mut told = result(outcome, identity(path), path.clone());
     told.reports.push(format!(
         "# the kernel crashed by {}: `pelton verify --seed {} {}` shows it again\n",
@@ -235,7 +235,9 @@ fn crashed(job: &Job<'_>, signal: i32) -> Told {
 fn start(job: &Job<'_>) -> io::Result<Child> {
     let path = job.installed.path.clone();
     let known = SystemProbe.stamp(&path).and_then(|stamp| {
-        job.before.of(&path, stamp, || SystemProbe.sha256(&path)).map(|one| one.verified.exclusions.clone())
+        let before = job.before.of(&path, stamp, || SystemProbe.sha256(&path))?;
+        // Where all calls differed, there is nothing to add to: it is tried again.
+        (!before.verified.differs_always()).then(|| before.verified.exclusions.clone())
     });
     let task = Task {
         tool: job.installed.tool.name.to_owned(),

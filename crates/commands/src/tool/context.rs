@@ -33,6 +33,8 @@ pub struct Locale {
     pub ctype: Charset,
     /// LC_COLLATE.
     pub collate: Collate,
+    /// Whether LC_COLLATE is C, and not C.UTF-8, which compares bytes too, but not before glibc 2.35.
+    pub collates_as_c: bool,
     /// The language of messages (LC_MESSAGES, LANGUAGE).
     pub messages: Messages,
     /// The thousands separator, if any; `None` if the decimal point is not `.`, or if it is not known
@@ -47,13 +49,14 @@ impl Locale {
     pub const C: Locale = Locale {
         ctype: Charset::C,
         collate: Collate::Bytes,
+        collates_as_c: true,
         messages: Messages::English,
         thousands: Some(None),
         plain_dates: true,
     };
 
     /// The C.UTF-8 locale, installed.
-    pub const C_UTF8: Locale = Locale { ctype: Charset::Utf8, ..Locale::C };
+    pub const C_UTF8: Locale = Locale { ctype: Charset::Utf8, collates_as_c: false, ..Locale::C };
 }
 
 /// The context of a command's arguments.
@@ -133,6 +136,7 @@ impl Locale {
             } else {
                 Collate::Other(String::from_utf8_lossy(collate).into_owned())
             },
+            collates_as_c: is_c(collate),
             messages: language,
             thousands: if is_plain(numeric) { Some(None) } else { store.thousands(numeric) },
             plain_dates: is_plain(time) || store.has_english_months(time),

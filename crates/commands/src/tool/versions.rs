@@ -5,7 +5,7 @@
 //! alike. In both cases the release notes (NEWS) of all versions up to it were read. What they change, and what the
 //! comparisons found, is declined by [`OtherVersions::difference`].
 
-use super::context::{Collate, Context, Locale};
+use super::context::{Collate, Context};
 use super::detect::Probe;
 
 /// Returns what a call does otherwise than in the tested version.
@@ -50,7 +50,7 @@ impl OtherVersions {
 /// The difference of calls in C.UTF-8, of tools that order strings, with versions that came with glibc before 2.35: its
 /// C.UTF-8, made by distributions, does not compare bytes.
 pub(crate) fn in_c_utf8(_: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    let is_old = context.locale != Locale::C && context.locale.collate == Collate::Bytes;
+    let is_old = context.locale.collate == Collate::Bytes && !context.locale.collates_as_c;
     is_old.then_some("the order of strings in C.UTF-8")
 }
 
@@ -102,10 +102,17 @@ mod tests {
             assert_eq!(reason(name, "8.32", args), None, "{name}");
             let implementation =
                 Implementation::Known { family: crate::Family::GnuCoreutils, version: "8.32".to_owned() };
-            let context = Context { locale: Locale::C_UTF8, implementation };
+            let context = Context { locale: crate::Locale::C_UTF8, implementation };
             let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
             let found = crate::accept(name.as_bytes(), &args, &context).err().map(|declined| declined.reason);
             assert!(found.is_some_and(|reason| reason.contains("C.UTF-8")), "{name}");
+            // Only the order counts, not the characters.
+            let mixed = crate::Locale { collates_as_c: false, ..crate::Locale::C };
+            let context = Context { locale: mixed, ..context };
+            assert!(crate::accept(name.as_bytes(), &args, &context).is_err(), "{name}");
+            let by_bytes = crate::Locale { collates_as_c: true, ..crate::Locale::C_UTF8 };
+            let context = Context { locale: by_bytes, ..context };
+            assert!(crate::accept(name.as_bytes(), &args, &context).is_ok(), "{name}");
         }
     }
 

@@ -96,7 +96,8 @@ impl ShellState<'_> {
     ) -> io::Result<()> {
         let flags: &[&str] = if self.pipefail { &["-o", "pipefail"] } else { &[] };
         let execed = last && shell_becomes(pipeline, self.request);
-        let uncounted = pipeline.stages.len() > 1 && !self.request.shell.behaviour.counts_itself_in_stages;
+        let uncounted = pipeline.stages.len() > 1
+            && !self.request.shell.behaviour(self.environment).counts_itself_in_stages;
         let surroundings = self.request.surroundings(self.environment, flags);
         let around = Surroundings { execed: execed || uncounted, ..surroundings };
         let units = match self.switches {
@@ -146,9 +147,15 @@ impl ShellState<'_> {
             _ => {
                 let spell = |stage: &StagePlan| stage.spelled(&around);
                 let name = &self.request.name;
-                if let Some(text) =
-                    jobs::message(&self.request.shell, name, pipeline, &ends, self.pipefail, &spell)
-                {
+                if let Some(text) = jobs::message(
+                    &self.request.shell,
+                    self.environment,
+                    name,
+                    pipeline,
+                    &ends,
+                    self.pipefail,
+                    &spell,
+                ) {
                     (self.say)(&text);
                 }
             }

@@ -1,6 +1,6 @@
 //! Certificates of `pelton verify`: programs whose behaviour was compared with a kernel's on this machine.
 //!
-//! A certificate holds for one file (path, device, inode, size, time, SHA-256), for this version of pelton, in the
+//! A certificate holds for one file (name, device, inode, size, time, SHA-256), for this version of pelton, in the
 //! locales that were compared. It is kept in the user's cache folder, which nobody else can write.
 
 use std::path::{Path, PathBuf};
@@ -65,9 +65,11 @@ pub struct Exclusion {
 }
 
 impl Exclusion {
-    /// Makes the exclusion of all calls with the options of this one.
+    /// Makes the exclusion of all calls with the options of this one. Of letters in one argument, the first counts: the
+    /// others may be its value.
     pub fn of(args: &[Vec<u8>], in_c: bool) -> Self {
-        let mut letters = letters(args);
+        let mut letters: Vec<u8> =
+            args.iter().filter_map(|arg| letters(std::slice::from_ref(arg)).first().copied()).collect();
         letters.sort_unstable();
         letters.dedup();
         Exclusion { letters, long: has_long(args), in_c }
@@ -89,8 +91,8 @@ impl Exclusion {
         *self == Exclusion::of_every_call()
     }
 
-    /// Whether a call may be one of these. A long option may equal any letter, and what follows a letter may be its
-    /// value: in doubt it is.
+    /// Whether a call may be one of these. A long option may equal any letter, any letter a long option, and what follows
+    /// a letter may be its value: in doubt it is.
     pub fn covers(&self, args: &[Vec<u8>], is_c: bool) -> bool {
         if is_c && !self.in_c {
             return false;
@@ -99,7 +101,10 @@ impl Exclusion {
             return true;
         }
         let there = [letters(args), values(args)].concat();
-        has_long(args) || !self.long && self.letters.iter().all(|letter| there.contains(letter))
+        if self.long {
+            return has_long(args) || !there.is_empty();
+        }
+        has_long(args) || self.letters.iter().all(|letter| there.contains(letter))
     }
 
     /// Returns it in words: `calls with -k -V or long options`, since which long options equal them is not known.
@@ -108,8 +113,7 @@ impl Exclusion {
             self.letters.iter().map(|letter| format!("-{}", char::from(*letter))).collect();
         let what = match (letters.is_empty(), self.long) {
             (true, false) => "all calls".to_owned(),
-            (true, true) => "calls with long options".to_owned(),
-            (false, true) => format!("calls with {} and long options", letters.join(" ")),
+            (_, true) => "calls with options".to_owned(),
             (false, false) => format!("calls with {} or long options", letters.join(" ")),
         };
         if self.in_c { what } else { format!("{what} outside the C locale") }
@@ -166,6 +170,13 @@ pub struct Certificate {
     pub verified: Verified,
 }
 
+impl Certificate {
+    /// Whether it is for this file, by this path or another with the same name.
+    fn is_for(&self, path: &Path, stamp: Stamp) -> bool {
+        self.path.file_name() == path.file_name() && self.stamp == stamp
+    }
+}
+
 /// The certificates of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificates(Vec<Certificate>);
@@ -193,9 +204,10 @@ impl Certificates {
         self.0.iter()
     }
 
-    /// Adds one, in place of any for the same path.
+    /// Adds one, in place of any for the same path or the same file.
     pub fn insert(&mut self, certificate: Certificate) {
         self.remove(&certificate.path);
+        self.0.retain(|other| !other.is_for(&certificate.path, certificate.stamp));
         let at = self.0.partition_point(|other| other.path < certificate.path);
         self.0.insert(at, certificate);
     }
@@ -215,8 +227,7 @@ impl Certificates {
         stamp: Stamp,
         sha256: impl FnOnce() -> Option<String>,
     ) -> Option<&Certificate> {
-        let is_same = |one: &&Certificate| one.path.file_name() == path.file_name() && one.stamp == stamp;
-        let found = self.0.iter().find(is_same)?;
+        let found = self.0.iter().find(|one| one.is_for(path, stamp))?;
         (sha256()? == found.sha256).then_some(found)
     }
 }
@@ -325,7 +336,7 @@ mod tests {
     #[test]
     fn what_is_encoded_is_decoded() {
         let mut all = Certificates::default();
-        for path in ["/usr/bin/sort", "/usr/bin/cut", "/usr/bin/sort", "/a\tb\n\\t/cut"] {
+        for path in ["/usr/bin/sort", "/usr/bin/cut", "/usr/bin/sort", "/a\tb\n\\t/sed"] {
             all.insert(certificate(path));
         }
         assert_eq!(all.iter().count(), 3);
@@ -363,11 +374,12 @@ mod tests {
         for covered in [&["-V", "-k1"][..], &["-kV"], &["-rk", "2V"], &["--key=2V"], &["-k1", "--debug"]] {
             assert!(key.covers(&args(covered), true), "{covered:?}");
         }
-        for free in [&["-k1n", "-", "V"][..], &["-V"], &["V", "k"], &["-k", "1"]] {
+        for free in [&["-n", "-", "V"][..], &["-V"], &["V", "k"]] {
             assert!(!key.covers(&args(free), true), "{free:?}");
         }
         let long = Exclusion::of(&args(&["--debug"]), true);
-        assert!(long.covers(&args(&["--x"]), true) && !long.covers(&args(&["-x"]), true));
+        assert!(long.covers(&args(&["--x"]), true) && long.covers(&args(&["-x"]), true));
+        assert!(!long.covers(&args(&["x"]), true));
         let wide = Exclusion::of(&args(&["-f"]), false);
         assert!(wide.covers(&args(&["-f"]), false) && !wide.covers(&args(&["-f"]), true));
         let count = Exclusion::of(&args(&["-5"]), true);
