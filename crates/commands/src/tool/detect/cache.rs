@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use pelton_sys::private::PrivateFolder;
 
-use super::{FIRST_LINES, Implementation, Stamp};
+use super::{Family, Implementation, Stamp};
 
 /// Keeps text between runs.
 pub trait Store {
@@ -104,36 +104,32 @@ pub(super) fn encode(known: &HashMap<PathBuf, (Stamp, Implementation)>) -> Strin
         if words.contains(['\n', '\t']) {
             continue;
         }
-        let Stamp { device, inode, modified_ns, bytes } = stamp;
-        text.push_str(&format!("{device}\t{inode}\t{modified_ns}\t{bytes}\t{family}\t{words}\t{path}\n"));
+        text.push_str(&format!("{}\t{family}\t{words}\t{path}\n", stamp.encode()));
     }
     text
 }
 
 /// Decodes a cache; `None` unless it is complete and well-formed.
 pub(super) fn decode(text: &str) -> Option<HashMap<PathBuf, (Stamp, Implementation)>> {
-    let lines = text.strip_prefix(HEADER)?.strip_prefix('\n')?;
-    if !lines.is_empty() && !lines.ends_with('\n') {
-        return None;
-    }
-    lines.lines().map(decode_line).collect()
+    lines_below(HEADER, text)?.map(decode_line).collect()
+}
+
+/// Returns the lines of a file of pelton's that begins with this header; `None` if it does not, or if the last line
+/// is not complete.
+pub(super) fn lines_below<'t>(header: &str, text: &'t str) -> Option<std::str::Lines<'t>> {
+    let lines = text.strip_prefix(header)?.strip_prefix('\n')?;
+    (lines.is_empty() || lines.ends_with('\n')).then(|| lines.lines())
 }
 
 fn decode_line(line: &str) -> Option<(PathBuf, (Stamp, Implementation))> {
     let mut fields = line.split('\t');
+    let stamp = Stamp::decode(&mut fields)?;
     let mut next = || fields.next();
-    let stamp = Stamp {
-        device: next()?.parse().ok()?,
-        inode: next()?.parse().ok()?,
-        modified_ns: next()?.parse().ok()?,
-        bytes: next()?.parse().ok()?,
-    };
     let (family, words, path) = (next()?, next()?.to_owned(), PathBuf::from(next()?));
     let implementation = if family == "?" {
         Implementation::Unknown(words)
     } else {
-        let (_, family) = FIRST_LINES.iter().find(|(_, known)| format!("{known:?}") == family)?;
-        Implementation::Known { family: *family, version: words }
+        Implementation::Known { family: Family::named(family)?, version: words }
     };
     fields.next().is_none().then_some((path, (stamp, implementation)))
 }
@@ -141,7 +137,6 @@ fn decode_line(line: &str) -> Option<(PathBuf, (Stamp, Implementation))> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Family;
     use crate::tool::detect::{Detector, SystemProbe};
     use std::fs;
     use std::path::Path;

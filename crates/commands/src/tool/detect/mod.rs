@@ -69,6 +69,13 @@ impl Family {
     }
 }
 
+impl Family {
+    /// Returns the family of this name in pelton's own files: that of its variant.
+    fn named(name: &str) -> Option<Self> {
+        FIRST_LINES.iter().map(|(_, family)| *family).find(|family| format!("{family:?}") == name)
+    }
+}
+
 /// The versions that the kernels were compared with: those of Debian 12. Other versions are declined until
 /// they have been compared too: release notes that name no difference prove nothing.
 pub const TESTED: &[(Family, &str)] = &[
@@ -226,6 +233,24 @@ pub struct Stamp {
     pub bytes: u64,
 }
 
+impl Stamp {
+    /// Encodes it as four fields with tabs between them.
+    fn encode(&self) -> String {
+        let Stamp { device, inode, modified_ns, bytes } = self;
+        format!("{device}\t{inode}\t{modified_ns}\t{bytes}")
+    }
+
+    /// Decodes the next four fields.
+    fn decode<'t>(fields: &mut impl Iterator<Item = &'t str>) -> Option<Self> {
+        Some(Stamp {
+            device: fields.next()?.parse().ok()?,
+            inode: fields.next()?.parse().ok()?,
+            modified_ns: fields.next()?.parse().ok()?,
+            bytes: fields.next()?.parse().ok()?,
+        })
+    }
+}
+
 /// Inspects programs.
 pub trait ProgramInspector {
     /// Returns the stamp of the file, following links.
@@ -297,8 +322,8 @@ pub struct Detector<'a> {
     store: Option<Box<dyn Store + 'a>>,
     known: HashMap<PathBuf, (Stamp, Implementation)>,
     certificates: Certificates,
-    /// Programs with a certificate, so that each file is read only once.
-    verified: HashMap<PathBuf, (Stamp, Option<Implementation>)>,
+    /// Programs with a certificate: each file is read only once.
+    verified: HashMap<PathBuf, (Stamp, Implementation)>,
 }
 
 impl Detector<'static> {
@@ -339,12 +364,12 @@ impl<'a> Detector<'a> {
 
     fn verified(&mut self, path: &Path, stamp: Stamp) -> Option<Implementation> {
         if let Some((_, known)) = self.verified.get(path).filter(|(then, _)| *then == stamp) {
-            return known.clone();
+            return Some(known.clone());
         }
-        let found = self.certificates.of(path, stamp, || self.probe.sha256(path));
-        let found = found.map(|certificate| Implementation::Verified(Arc::new(certificate.verified.clone())));
+        let certificate = self.certificates.of(path, stamp, || self.probe.sha256(path))?;
+        let found = Implementation::Verified(Arc::new(certificate.verified.clone()));
         self.verified.insert(path.to_owned(), (stamp, found.clone()));
-        found
+        Some(found)
     }
 
     /// Returns what the program says it is, if it behaves so.

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FIRST_LINES, Family, Stamp};
+use super::cache::lines_below;
+use super::{Family, Stamp};
 use crate::tool::context::{Context, Locale};
 
 /// What a comparison of a program with a kernel has shown.
@@ -186,10 +187,8 @@ const HEADER: &str = concat!("pelton verified 1 ", env!("CARGO_PKG_VERSION"));
 impl Certificates {
     /// Decodes the text of a file; none unless it is complete, well-formed and of this version.
     pub fn decode(text: &str) -> Self {
-        let lines = text.strip_prefix(HEADER).and_then(|text| text.strip_prefix('\n'));
-        let whole = lines.filter(|lines| lines.is_empty() || lines.ends_with('\n'));
         let all: Option<Vec<_>> =
-            whole.map(|lines| lines.lines().map(decode_line).collect()).unwrap_or_default();
+            lines_below(HEADER, text).and_then(|lines| lines.map(decode_line).collect());
         Certificates(all.unwrap_or_default())
     }
 
@@ -234,13 +233,11 @@ impl Certificates {
 
 fn encode_line(certificate: &Certificate) -> Option<String> {
     let Certificate { path, stamp, sha256, verified } = certificate;
-    let Stamp { device, inode, modified_ns, bytes } = stamp;
     let Verified { family, like, shown, date, comparisons, locales, exclusions } = verified;
     let locales = locales.join(",");
     let exclusions = exclusions.iter().map(Exclusion::encode).collect::<Vec<_>>().join(",");
-    let numbers = format!("{device}\t{inode}\t{modified_ns}\t{bytes}\t{sha256}\t{family:?}");
     let words = [like, shown, date, &comparisons.to_string(), &locales, &exclusions, path.to_str()?];
-    Some(format!("{numbers}\t{}\n", words.map(escaped).join("\t")))
+    Some(format!("{}\t{sha256}\t{family:?}\t{}\n", stamp.encode(), words.map(escaped).join("\t")))
 }
 
 fn escaped(word: &str) -> String {
@@ -266,43 +263,23 @@ fn unescaped(word: &str) -> Option<String> {
 }
 
 fn decode_line(line: &str) -> Option<Certificate> {
-    let fields: Vec<String> = line.split('\t').map(unescaped).collect::<Option<_>>()?;
-    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let [
-        device,
-        inode,
-        modified_ns,
-        bytes,
-        sha256,
-        family,
-        like,
-        shown,
-        date,
-        comparisons,
-        locales,
-        exclusions,
-        path,
-    ] = fields[..]
-    else {
+    let mut fields = line.split('\t');
+    let stamp = Stamp::decode(&mut fields)?;
+    let words: Vec<String> = fields.map(unescaped).collect::<Option<_>>()?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [sha256, family, like, shown, date, comparisons, locales, exclusions, path] = words[..] else {
         return None;
     };
-    let (_, family) = FIRST_LINES.iter().find(|(_, known)| format!("{known:?}") == family)?;
     let list =
         |text: &str| text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let verified = Verified {
-        family: *family,
+        family: Family::named(family)?,
         like: like.to_owned(),
         shown: shown.to_owned(),
         date: date.to_owned(),
         comparisons: comparisons.parse().ok()?,
         locales: list(locales),
         exclusions: list(exclusions).iter().map(|text| Exclusion::decode(text)).collect::<Option<_>>()?,
-    };
-    let stamp = Stamp {
-        device: device.parse().ok()?,
-        inode: inode.parse().ok()?,
-        modified_ns: modified_ns.parse().ok()?,
-        bytes: bytes.parse().ok()?,
     };
     Some(Certificate { path: PathBuf::from(path), stamp, sha256: sha256.to_owned(), verified })
 }
