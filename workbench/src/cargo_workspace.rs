@@ -1,5 +1,6 @@
 //! Paths of the workspace, and calls of cargo.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -67,6 +68,27 @@ pub fn tested_binary() -> Outcome<PathBuf> {
     }
     crate::steps::step("build pelton", &mut build)?;
     Ok(dir.join("debug/pelton"))
+}
+
+/// Builds a test with these options of cargo. Returns where cargo put its executable, and the directory of its package.
+pub fn test_executable(package: &str, test: &str, options: &[&str]) -> Outcome<(PathBuf, PathBuf)> {
+    let mut command = cargo(["test", "--quiet", "--no-run", "--message-format", "json"]);
+    let mut child =
+        command.args(["-p", package, "--test", test]).args(options).stdout(Stdio::piped()).spawn()?;
+    let out = child.stdout.take().ok_or("no pipe from cargo")?;
+    let mut found = None;
+    for line in BufReader::new(out).lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        if message["target"]["name"] == test && message["profile"]["test"] == true {
+            let path = |value: &Value| value.as_str().map(PathBuf::from);
+            let dir = path(&message["manifest_path"]).and_then(|path| path.parent().map(PathBuf::from));
+            found = path(&message["executable"]).zip(dir).or(found);
+        }
+    }
+    if !child.wait()?.success() {
+        return Err(format!("{test} cannot be built").into());
+    }
+    found.ok_or_else(|| format!("cargo names no executable of {test}").into())
 }
 
 /// Returns the cargo options that link as the release binary is linked.

@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use lexopt::prelude::*;
-use serde_json::Value as Json;
-use workbench::cargo_workspace::{cargo, release_binary, root as checkout, static_options, target_dir};
+use pelton_bench::stats::median;
+use workbench::cargo_workspace::{
+    release_binary, root as checkout, static_options, target_dir, test_executable,
+};
 use workbench::inputs::{ACCESS_LOG, PROSE, PURCHASES, Recipe};
 use workbench::steps::timed;
 use workbench::{Failure, Outcome};
@@ -169,17 +171,10 @@ fn table_of(options: &Options, cells: &BTreeMap<&str, Vec<String>>) -> String {
 }
 
 /// Returns a test binary of this crate, linked statically.
-fn test_binary(package: &str, test: &'static str) -> Outcome<PathBuf> {
-    let mut build =
-        cargo(["test", "--quiet", "--locked", "--no-run", "--message-format", "json", "-p", package]);
-    build.args(["--test", test]).args(static_options()?).stderr(Stdio::inherit());
-    let output = timed(&format!("build the test {test}"), || Ok(build.output()?))?;
-    let messages = String::from_utf8(output.stdout)?;
-    let mut executables = messages.lines().filter_map(|line| {
-        let message: Json = serde_json::from_str(line).ok()?;
-        (message["target"]["name"] == test).then(|| message["executable"].as_str().map(PathBuf::from))?
-    });
-    executables.next_back().ok_or_else(|| format!("the test {test} was not built").into())
+fn test_binary(package: &str, test: &str) -> Outcome<PathBuf> {
+    let linking = static_options()?;
+    let options: Vec<&str> = ["--locked"].into_iter().chain(linking.iter().map(String::as_str)).collect();
+    timed(&format!("build the test {test}"), || Ok(test_executable(package, test, &options)?.0))
 }
 
 /// A root with pelton and the cases in it, until it is dropped.
@@ -275,9 +270,7 @@ impl Root {
         let figures = String::from_utf8(output.stderr)?;
         let times: Vec<(f64, f64)> = figures.lines().filter_map(time).collect();
         let median = |offset: usize, pick: fn(&(f64, f64)) -> f64| {
-            let mut values: Vec<f64> = times.iter().skip(offset).step_by(2).map(pick).collect();
-            values.sort_by(f64::total_cmp);
-            values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+            median(&times.iter().skip(offset).step_by(2).map(pick).collect::<Vec<_>>())
         };
         let gain = |pick| median(0, pick) / median(1, pick);
         Ok(format!("{:.1}× ({:.1}×)", gain(|one| one.1), gain(|one| one.0)))

@@ -86,11 +86,16 @@ fn unicode() -> bool {
 
 /// A progress bar for `total` runs, if standard error is a terminal. Drawn only between runs.
 pub fn progress(total: u64, message: &'static str) -> ProgressBar {
+    bar(total, "{msg} {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left").with_message(message)
+}
+
+/// A bar of this length in the form of `template`, if standard error is a terminal.
+pub fn bar(length: u64, template: &str) -> ProgressBar {
     if !stderr_is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(total).with_message(message);
-    match ProgressStyle::with_template("{msg} {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left") {
+    let bar = ProgressBar::new(length);
+    match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A directory with changed tools, and a cache of its own.
+/// A directory with changed tools, a file `a`, and a cache of its own.
 struct Machine {
     folder: TempDir,
 }
@@ -19,6 +19,7 @@ impl Machine {
     /// Each tool by its name and its script, which runs after the question for the version was answered.
     fn new(tools: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "x y\n").unwrap();
         for (name, body) in tools {
             let path = folder.path().join(name);
             let version = format!("{name} (GNU coreutils) 9.99");
@@ -112,7 +113,6 @@ fn changed_programs_are_caught_and_only_equal_calls_are_served() {
     }
     let scripts: Vec<(&str, &str)> = CHANGES.iter().map(|(name, script, ..)| (*name, *script)).collect();
     let machine = Machine::new(&scripts);
-    fs::write(machine.path("a"), "x y\n").unwrap();
     let names: Vec<&str> = CHANGES.iter().map(|(name, ..)| *name).collect();
     let (status, found) = machine.verify("40", &names);
     assert_eq!(status, Some(1));
@@ -133,7 +133,6 @@ fn a_program_that_agrees_is_served_until_its_file_changes() {
         return;
     }
     let machine = Machine::new(&[("cut", "exec cut \"$@\"")]);
-    fs::write(machine.path("a"), "x y\n").unwrap();
     assert!(machine.declined("cut -c1 a").contains("`pelton verify cut` compares it"));
     let (status, found) = machine.verify("6", &["cut"]);
     assert_eq!((status, &found[0]["served"]), (Some(0), &Value::Bool(true)), "{found:#?}");
@@ -160,7 +159,6 @@ fn what_was_found_once_is_not_forgotten() {
     }
     let rare = "for a; do case $a in -n299*) exit 9;; esac; done; exec head \"$@\"";
     let machine = Machine::new(&[("head", rare)]);
-    fs::write(machine.path("a"), "x y\n").unwrap();
     let verify = |seed: &str| {
         machine.pelton(&["verify", "--seed", seed, "--seconds", "6", "head"]);
         machine.declined("head -n2999 a | sort")
@@ -186,7 +184,6 @@ fn calls_that_time_out_or_end_as_if_they_had_are_not_served() {
         ("uniq", "for a; do [ \"$a\" = -c ] && { uniq \"$@\"; exit 124; }; done; exec uniq \"$@\""),
         ("tac", "case $1 in -b*) sleep 77 & exec tac \"$@\";; esac; exec tac \"$@\""),
     ]);
-    fs::write(machine.path("a"), "x y\n").unwrap();
     let (status, found) = machine.verify("20", &["uniq", "tac"]);
     assert_eq!(status, Some(1), "{found:#?}");
     for text in ["uniq -c a", "tac -b a"] {
@@ -203,7 +200,6 @@ fn a_difference_holds_for_the_file_by_any_path_and_for_programs_that_start_it() 
     }
     let script = "for a; do case $a in -f*|--f*) exec cut -d ' ' \"$@\";; esac; done; exec cut \"$@\"";
     let machine = Machine::new(&[("cut", script)]);
-    fs::write(machine.path("a"), "x y\n").unwrap();
     machine.verify("6", &["cut"]);
     std::os::unix::fs::symlink(machine.folder.path(), machine.path("other")).unwrap();
     assert!(machine.declined("other/cut -f1 a").contains(FOUND));
@@ -224,7 +220,6 @@ fn certificates_are_removed_and_never_taken_from_others() {
         return;
     }
     let machine = Machine::new(&[("cut", "exec cut \"$@\"")]);
-    fs::write(machine.path("a"), "x y\n").unwrap();
     machine.verify("6", &["cut"]);
     assert_eq!(machine.declined("cut -c1 a"), "");
     let cache = machine.path("cache/pelton");

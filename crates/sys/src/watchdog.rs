@@ -1,13 +1,12 @@
 //! Ends process groups at a timeout, without a process or a thread for each.
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::{pidfd, wait};
+use crate::wait;
 
 /// Watches one process group at a time.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ struct Watched {
 #[derive(Debug)]
 pub struct Guard<'a> {
     watchdog: &'a Watchdog,
-    leader: Option<OwnedFd>,
+    leader: u32,
 }
 
 impl Watchdog {
@@ -48,16 +47,14 @@ impl Watchdog {
         let group = i32::try_from(leader).ok().and_then(Pid::from_raw);
         let until = Some(Instant::now() + self.patience);
         *lock(&self.watched) = Watched { group, until, has_timed_out: false };
-        Guard { watchdog: self, leader: pidfd::open(leader) }
+        Guard { watchdog: self, leader }
     }
 }
 
 impl Guard<'_> {
     /// Waits until the leader has ended, without waiting for it as a parent does. Returns whether the group was killed.
     pub fn until_ended(self) -> bool {
-        if let Some(leader) = &self.leader {
-            wait::wait_any(&[leader.as_fd()], None);
-        }
+        wait::until_ended(self.leader);
         lock(&self.watchdog.watched).has_timed_out
     }
 }

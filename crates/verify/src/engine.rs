@@ -398,7 +398,7 @@ impl Engine {
     }
 }
 
-/// What is left of an answer where the order of its lines does not count.
+/// Sorts the lines of an answer whose order is not specified.
 fn sort_lines(answer: &mut Answer) {
     let mut lines: Vec<&[u8]> = answer.stdout.split_inclusive(|byte| *byte == b'\n').collect();
     lines.sort_unstable();

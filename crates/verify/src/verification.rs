@@ -100,13 +100,14 @@ impl Verification<'_> {
             turn += 1;
             progress(&state.tally, state.verified.exclusions.len());
         }
-        state.verified.comparisons = state.tally.comparisons;
-        let is_new = state.verified.exclusions != self.excluded;
+        let mut verified = Arc::unwrap_or_clone(state.verified);
+        verified.comparisons = state.tally.comparisons;
+        let is_new = verified.exclusions != self.excluded;
         let is_served = !self.excluded.is_empty() || self.tool.serves(self.claimed);
         if state.tally.answers < COMMAND_LINES_MIN && is_new && !is_served {
-            state.verified.exclusions = vec![Exclusion::of_every_call()];
+            verified.exclusions = vec![Exclusion::of_every_call()];
         }
-        Ok(Outcome { verified: state.verified, tally: state.tally, reports: state.reports, is_new })
+        Ok(Outcome { verified, tally: state.tally, reports: state.reports, is_new })
     }
 
     fn has_ended(&self, stop: &dyn Fn() -> bool) -> bool {
@@ -166,7 +167,8 @@ impl Verification<'_> {
 
 /// What was found so far.
 struct State {
-    verified: Verified,
+    /// Shared with the engines; what they see changes only when an exclusion is added.
+    verified: Arc<Verified>,
     tally: Tally,
     reports: Vec<Found>,
     seed: u64,
@@ -191,7 +193,12 @@ impl State {
             locales,
             exclusions: verification.excluded.to_vec(),
         };
-        State { verified, tally: Tally::default(), reports: Vec::new(), seed: verification.seed }
+        State {
+            verified: Arc::new(verified),
+            tally: Tally::default(),
+            reports: Vec::new(),
+            seed: verification.seed,
+        }
     }
 
     /// Compares one case, unless it is excluded already; excludes calls like it if it differs, or if the tool does not
@@ -203,15 +210,13 @@ impl State {
         care: Care,
         stop: &dyn Fn() -> bool,
     ) -> io::Result<()> {
-        engine.set_implementation(Implementation::Verified(Arc::new(self.verified.clone())));
-        let before = std::mem::take(&mut engine.tally);
+        engine.set_implementation(Implementation::Verified(Arc::clone(&self.verified)));
         let mut found = engine.check_with(&case, care)?;
         if matches!(found, Check::Endless) {
             // The machine may have stood still.
             found = engine.check_with(&case, care)?;
         }
-        self.tally.add(&engine.tally);
-        engine.tally = before;
+        self.tally.add(&std::mem::take(&mut engine.tally));
         let first = match found {
             Check::Agrees | Check::NotCompared => return Ok(()),
             Check::Endless => {
@@ -236,7 +241,7 @@ impl State {
 
     fn exclude(&mut self, case: &Case, in_c: bool) {
         let exclusion = Exclusion::of(&case.args, in_c);
-        let exclusions = &mut self.verified.exclusions;
+        let exclusions = &mut Arc::make_mut(&mut self.verified).exclusions;
         if exclusions.len() >= EXCLUSIONS_MAX || !exclusion.covers(&case.args, in_c) {
             *exclusions = vec![Exclusion::of_every_call()];
             return;

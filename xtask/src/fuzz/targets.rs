@@ -1,14 +1,10 @@
 //! The fuzzing targets: which test each one is, and how much it does in one turn.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-
-use serde_json::Value;
 
 use workbench::Outcome;
-use workbench::cargo_workspace::cargo;
+use workbench::cargo_workspace::test_executable;
 use workbench::steps::timed;
 
 /// A test that can do more than it does under `cargo test`.
@@ -128,7 +124,7 @@ pub fn build(targets: &[&'static Target], copies: &Path) -> Outcome<Vec<Built>> 
     fs::create_dir_all(copies)?;
     let build = |target: &&'static Target| {
         timed(&format!("build {} (profile fuzz)", target.test), || {
-            let (built, dir) = executable(target)?;
+            let (built, dir) = test_executable(target.package, target.test, &["--profile", "fuzz"])?;
             let program = copies.join(format!("{}-{}", target.name, std::process::id()));
             fs::copy(built, &program)?;
             Ok(Built { target, program, dir })
@@ -141,25 +137,4 @@ impl Drop for Built {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.program);
     }
-}
-
-/// Returns where cargo put the test's executable, as cargo reports it.
-fn executable(target: &Target) -> Outcome<(PathBuf, PathBuf)> {
-    let mut command = cargo(["test", "--quiet", "--no-run", "--profile", "fuzz", "--message-format", "json"]);
-    let mut child =
-        command.args(["-p", target.package, "--test", target.test]).stdout(Stdio::piped()).spawn()?;
-    let out = child.stdout.take().ok_or("no pipe from cargo")?;
-    let mut found = None;
-    for line in BufReader::new(out).lines() {
-        let message: Value = serde_json::from_str(&line?)?;
-        if message["target"]["name"] == target.test && message["profile"]["test"] == true {
-            let path = |value: &Value| value.as_str().map(PathBuf::from);
-            let dir = path(&message["manifest_path"]).and_then(|path| path.parent().map(PathBuf::from));
-            found = path(&message["executable"]).zip(dir).or(found);
-        }
-    }
-    if !child.wait()?.success() {
-        return Err(format!("{} cannot be built", target.test).into());
-    }
-    found.ok_or_else(|| format!("cargo names no executable of {}", target.test).into())
 }

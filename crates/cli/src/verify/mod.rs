@@ -11,6 +11,7 @@ use crate::terminal::{Look, When};
 use clap::Args;
 use pelton_commands::detect::{CacheFile, CacheFolder, Certificate, Certificates, Detector, SystemProbe};
 use pelton_commands::{Implementation, Locale, TOOLS, Tool, lookup};
+use pelton_parallel::lock;
 use pelton_run::Environment;
 use pelton_sys::clock;
 use pelton_sys::signals::Requests;
@@ -21,7 +22,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use worker::{Job, Workers};
 
@@ -245,10 +246,6 @@ fn run_all(jobs: Vec<Job<'_>>, count: usize, requests: &Requests, progress: &Pro
 /// How often signals are looked for.
 const POLL: Duration = Duration::from_millis(50);
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the names of these tools, each once.
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let mut names = Vec::new();
@@ -296,25 +293,16 @@ fn on_path(tool: &'static Tool, detector: &mut Detector<'_>) -> Option<Installed
     Some(Installed { tool, path, claimed })
 }
 
-/// Returns the locales that the environment names, besides C and C.UTF-8.
+/// Returns the locales that the environment names. Those that are C, or not installed, are left out later.
 fn own_locales() -> Vec<String> {
-    let names =
-        ["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LANG"].iter().filter_map(|name| std::env::var(name).ok());
-    let mut names: Vec<String> = names.filter(|name| is_other_locale(name)).collect();
-    names.sort();
-    names.dedup();
-    names
+    let names = ["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LANG"];
+    names.iter().filter_map(|name| std::env::var(name).ok()).collect()
 }
 
 fn checked(names: &[String]) -> Result<Vec<String>, Failure> {
-    let missing = names.iter().find(|name| Locale::named(name).is_none());
-    match missing {
+    match names.iter().find(|name| Locale::named(name).is_none()) {
         Some(name) => Err(Failure::new(format!("the locale `{name}` is not installed"))
             .with_help("`locale -a` lists those that are")),
-        None => Ok(names.iter().filter(|name| is_other_locale(name)).cloned().collect()),
+        None => Ok(names.to_vec()),
     }
-}
-
-fn is_other_locale(name: &str) -> bool {
-    Locale::named(name).is_some_and(|locale| locale != Locale::C && locale != Locale::C_UTF8)
 }

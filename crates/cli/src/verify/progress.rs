@@ -1,10 +1,11 @@
 //! The progress bar of `pelton verify`.
 
 use crate::terminal;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
+use pelton_parallel::lock;
 use pelton_report::units;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The bar runs by time; its message counts what all workers have compared.
@@ -18,20 +19,13 @@ pub(super) struct Progress {
 impl Progress {
     /// Shows a bar, if standard error is a terminal.
     pub(super) fn new(expected: Duration) -> Self {
-        let bar = match terminal::stderr_is_terminal() {
-            true => ProgressBar::new(expected.as_millis() as u64),
-            false => ProgressBar::hidden(),
-        };
-        let bar = match ProgressStyle::with_template("{bar:24} {elapsed} {wide_msg}") {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        };
+        let bar = terminal::bar(expected.as_millis() as u64, "{bar:24} {elapsed} {wide_msg}");
         Progress { bar, begun: Instant::now(), tools: Mutex::default() }
     }
 
     /// Notes how far the comparison of a tool is.
     pub(super) fn tell(&self, tool: &'static str, comparisons: u64, exclusions: usize) {
-        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = lock(&self.tools);
         tools.insert(tool, (comparisons, exclusions));
         let total: u64 = tools.values().map(|(comparisons, _)| comparisons).sum();
         let differ: Vec<&str> = tools.iter().filter(|(_, told)| told.1 > 0).map(|(name, _)| *name).collect();

@@ -17,32 +17,23 @@ const VERSION_COLUMNS: usize = 32;
 /// The result for one tool.
 pub(super) struct Verdict {
     tool: &'static str,
-    pub path: PathBuf,
+    path: PathBuf,
     /// What the program says it is.
     version: String,
     /// Whether pelton serves that version anyway.
     known: bool,
     told: Result<Told, String>,
-    /// The calls that differ, in words.
-    pub differences: Vec<String>,
-    pub certificate: Option<Certificate>,
 }
 
 impl Verdict {
     /// Makes one from a worker's result, or the reason why there is none.
     pub(super) fn new(installed: &Installed, told: Result<Told, String>) -> Self {
-        let certificate = told
-            .as_ref()
-            .ok()
-            .and_then(|told| Certificates::decode(&told.certificate).iter().next().cloned());
         Verdict {
             tool: installed.tool.name,
             path: installed.path.clone(),
             version: text::printable(&installed.claimed.describe(), true),
             known: installed.tool.serves(&installed.claimed),
-            differences: told.as_ref().map_or(Vec::new(), |told| told.differences.clone()),
             told,
-            certificate,
         }
     }
 
@@ -51,17 +42,22 @@ impl Verdict {
         self.told.as_ref().is_ok_and(|told| told.enough)
     }
 
+    /// Returns the calls that differ, in words.
+    fn differences(&self) -> &[String] {
+        self.told.as_ref().map_or(&[], |told| &told.differences)
+    }
+
     /// Whether some calls differ.
     pub(super) fn differs(&self) -> bool {
-        !self.differences.is_empty()
+        !self.differences().is_empty()
     }
 
     /// Enters the result among the certificates. A tool that pelton serves anyway needs one only if it differs.
     pub(super) fn enter(&self, certificates: &mut Certificates) {
-        let Some(certificate) = self.certificate.as_ref().filter(|_| self.is_proven()) else { return };
+        let Some(told) = self.told.as_ref().ok().filter(|told| told.enough) else { return };
         certificates.remove(&self.path);
         if self.differs() || !self.known {
-            certificates.insert(certificate.clone());
+            Certificates::decode(&told.certificate).iter().for_each(|one| certificates.insert(one.clone()));
         }
     }
 
@@ -80,8 +76,8 @@ impl Verdict {
                 "{}compared too seldom: give it more --seconds",
                 if self.known { "served, as before; " } else { "not served: " }
             ),
-            Ok(_) if !self.differences.is_empty() => {
-                format!("served, except {}", self.differences.join("; "))
+            Ok(_) if self.differs() => {
+                format!("served, except {}", self.differences().join("; "))
             }
             Ok(_) if self.known => "served, as before".to_owned(),
             Ok(_) => "served from now on".to_owned(),
@@ -155,7 +151,7 @@ fn one_json(verdict: &Verdict) -> Value {
         "command_lines": told.map(|told| told.answers + told.declined),
         "declined": told.map(|told| told.declined),
         "locales": told.map(|told| &told.locales),
-        "differences": verdict.differences,
+        "differences": verdict.differences(),
         "served": verdict.is_served(),
         "result": verdict.result(),
         "reports": told.map(|told| &told.reports),

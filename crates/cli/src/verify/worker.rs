@@ -9,6 +9,7 @@ use pelton_commands::detect::{
     Certificate, Certificates, Detector, Exclusion, ProgramInspector, Stamp, SystemProbe, Verified,
 };
 use pelton_commands::lookup;
+use pelton_parallel::lock;
 use pelton_sys::signals::{self, Requests};
 use pelton_sys::wait;
 use pelton_verify::{Outcome, Tally, Verification};
@@ -40,18 +41,18 @@ pub(super) struct Workers(Mutex<Vec<u32>>);
 impl Workers {
     /// Asks all of them to end. None of them has been waited for: their ids are theirs.
     pub(super) fn end(&self) {
-        super::lock(&self.0).iter().for_each(|pid| signals::send(*pid, signals::TERM));
+        lock(&self.0).iter().for_each(|pid| signals::send(*pid, signals::TERM));
     }
 
     fn add(&self, child: &Child) {
-        super::lock(&self.0).push(child.id());
+        lock(&self.0).push(child.id());
     }
 
     /// Waits for one, once it has no more to say.
     fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
         // Until it has ended, it may still be asked to.
         wait::until_ended(child.id());
-        super::lock(&self.0).retain(|pid| *pid != child.id());
+        lock(&self.0).retain(|pid| *pid != child.id());
         child.wait()
     }
 }
@@ -172,10 +173,7 @@ fn say(line: &Line) {
 
 /// Runs a job in a worker.
 pub(super) fn verdict(job: &Job<'_>, workers: &Workers, progress: &Progress) -> Verdict {
-    match told(job, workers, progress) {
-        Ok(told) => Verdict::new(job.installed, Ok(told)),
-        Err(reason) => Verdict::new(job.installed, Err(reason)),
-    }
+    Verdict::new(job.installed, told(job, workers, progress))
 }
 
 fn told(job: &Job<'_>, workers: &Workers, progress: &Progress) -> Result<Told, String> {
