@@ -34,8 +34,9 @@ const ORACLES: [(&str, &str); 16] = [
     ("zsh", "zsh"),
 ];
 
-/// Locales that do not sort by bytes: tools are compared in them.
-const LOCALES: [&str; 3] = ["en_US", "de_DE", "ja_JP"];
+/// Locales that do not sort by bytes: tools are compared in them. They have decimal commas (German, French), separators
+/// of several bytes (French), letters with an unusual case (Turkish), and ideographs.
+pub const LOCALES: [&str; 6] = ["en_US", "de_DE", "ja_JP", "fr_FR", "tr_TR", "zh_CN"];
 /// The sources of locales, from the package `locales`.
 const LOCALE_SOURCES: &str = "/usr/share/i18n/locales";
 

@@ -57,9 +57,6 @@ const TOOLS: [&str; 31] = [
     "xargs",
 ];
 
-/// Locales that each root gets.
-const LOCALES: [&str; 3] = ["en_US", "de_DE", "ja_JP"];
-
 /// The options.
 #[derive(Debug, Default)]
 pub struct Options {
@@ -191,7 +188,7 @@ fn make(root: &Path, suite: &str) -> Outcome {
     let mut make = Command::new("mmdebstrap");
     make.args(["--quiet", "--variant=essential", "--aptopt=Acquire::Check-Valid-Until \"false\""])
         .arg(format!("--include={PACKAGES}"));
-    for locale in LOCALES {
+    for locale in workbench::setup::LOCALES {
         make.arg(format!(
             "--customize-hook=chroot \"$1\" localedef --no-archive -i {locale} -f UTF-8 {locale}.UTF-8"
         ));

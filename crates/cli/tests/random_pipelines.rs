@@ -43,7 +43,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// It also writes much less, unless it reads its own output.
 const FILE_BYTES: u64 = 64 << 20;
 /// Locales with their own collation.
-const LOCALES: [&str; 3] = ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8"];
+const LOCALES: [&str; 6] =
+    ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "zh_CN.UTF-8"];
 /// How often the shell and pelton run again after a difference.
 const REPETITIONS: usize = 8;
 /// How often the shell runs again before a difference counts, to see its other results.

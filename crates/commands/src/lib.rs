@@ -21,7 +21,7 @@ pub use bytes::distinct_lines::sort_uniq;
 pub use bytes::line_count::LineCount;
 pub use bytes::sets::{ByteMap, ByteSet};
 pub use bytes::translate::ByteMapKernel;
-pub use locale::installed::{LocaleStore, SystemLocales};
+pub use locale::installed::{Characters, LocaleStore, NumberFormat, SystemLocales};
 pub use locale::messages::Messages;
 pub use sed::only_prints as sed_that_only_prints;
 pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};

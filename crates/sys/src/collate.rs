@@ -61,6 +61,19 @@ mod platform {
     /// The end of the table before it.
     const WIDE_FIRST: libc::nl_item = item(9);
 
+    /// Items of LC_CTYPE: tables of bytes, of columns, and the numbers of the first tables of characters.
+    const BYTE_CLASSES: libc::nl_item = 0;
+    const BYTE_UPPER: libc::nl_item = 1;
+    const BYTE_LOWER: libc::nl_item = 3;
+    const COLUMNS: libc::nl_item = 12;
+    const CODESET: libc::nl_item = libc::CODESET;
+    const CLASS_OFFSET: libc::nl_item = 17;
+    const MAP_OFFSET: libc::nl_item = 18;
+    /// Classes that every locale has, from `upper` to `alnum`.
+    const CLASSES: c_int = 12;
+    /// Maps that every locale has: to upper and to lower case.
+    const MAPS: c_int = 2;
+
     /// Upper limit on a table's size.
     const TABLE_BYTES_MAX: usize = 64 << 20;
 
@@ -72,9 +85,14 @@ mod platform {
         unsafe { CStr::from_ptr(version) }.to_str().ok()
     }
 
+    /// Whether the layout of this library's tables was verified.
+    fn is_verified() -> bool {
+        glibc_version().is_some_and(|version| TESTED_GLIBC.contains(&version))
+    }
+
     /// A C library locale that is never freed.
     #[derive(Clone, Copy, Debug)]
-    pub struct Locale(libc::locale_t);
+    pub struct Locale(pub(super) libc::locale_t);
 
     // SAFETY: a locale object is immutable once made, and this one is never freed.
     unsafe impl Send for Locale {}
@@ -108,6 +126,47 @@ mod platform {
             (0..12).map(|month| self.text(libc::ABMON_1 + month)).collect()
         }
 
+        /// Whether both have the same character set, classes of characters and numbers of columns; `false` if
+        /// unknown. Case is another matter: [`has_case_of`](Self::has_case_of).
+        pub fn has_characters_of(&self, other: &Locale) -> bool {
+            self.text(CODESET) == other.text(CODESET)
+                && self.shares(other, |_| Some((BYTE_CLASSES, BYTE_UPPER)))
+                && self.shares(other, |_| Some((COLUMNS, CODESET)))
+                && (0..CLASSES).all(|index| self.shares(other, |locale| locale.table(CLASS_OFFSET, index)))
+        }
+
+        /// Whether both have the same upper and lower case of each character; `false` if unknown.
+        pub fn has_case_of(&self, other: &Locale) -> bool {
+            self.shares(other, |_| Some((BYTE_UPPER, BYTE_UPPER + 1)))
+                && self.shares(other, |_| Some((BYTE_LOWER, BYTE_LOWER + 1)))
+                && (0..MAPS).all(|index| self.shares(other, |locale| locale.table(MAP_OFFSET, index)))
+        }
+
+        /// Whether both have the same bytes between the two items that `bounds` returns.
+        fn shares(
+            &self,
+            other: &Locale,
+            bounds: impl Fn(&Locale) -> Option<(libc::nl_item, libc::nl_item)>,
+        ) -> bool {
+            let bytes = |locale: &Locale| {
+                bounds(locale)
+                    .and_then(|(start, end)| locale.between(start, end))
+                    .filter(|bytes| !bytes.is_empty())
+            };
+            is_verified() && bytes(self).is_some_and(|table| Some(table) == bytes(other))
+        }
+
+        /// Returns the items at which a table of characters begins and ends.
+        fn table(&self, offset: libc::nl_item, index: c_int) -> Option<(libc::nl_item, libc::nl_item)> {
+            let first = c_int::try_from(self.word(offset)).ok()?.checked_add(index)?;
+            Some((first, first.checked_add(1)?))
+        }
+
+        /// Returns an item that is not a string: it is stored in place of the pointer.
+        fn word(&self, item: libc::nl_item) -> usize {
+            self.raw(item) as usize & 0xffff_ffff
+        }
+
         fn text(&self, item: libc::nl_item) -> Vec<u8> {
             // SAFETY: the items asked for are strings, which live as long as the locale.
             unsafe { CStr::from_ptr(self.raw(item)) }.to_bytes().to_vec()
@@ -128,11 +187,10 @@ mod platform {
         /// Returns its collation tables; `None` if this version of the library was not verified, or the
         /// layout is unexpected.
         pub fn tables(&self) -> Option<Tables> {
-            if !TESTED_GLIBC.contains(&glibc_version()?) {
+            if !is_verified() {
                 return None;
             }
-            // The number of levels is not a string: it is stored in place of the pointer.
-            let levels = self.raw(LEVELS) as usize & 0xffff_ffff;
+            let levels = self.word(LEVELS);
             if levels == 0 {
                 let none =
                     Tables { levels, rulesets: &[], first: &[], weights: &[], extra: &[], indirect: &[] };
@@ -194,6 +252,16 @@ mod platform {
         }
 
         /// Never called.
+        pub fn has_characters_of(&self, _other: &Locale) -> bool {
+            match *self {}
+        }
+
+        /// Never called.
+        pub fn has_case_of(&self, _other: &Locale) -> bool {
+            match *self {}
+        }
+
+        /// Never called.
         pub fn number_signs(&self) -> NumberSigns {
             match *self {}
         }
@@ -214,6 +282,64 @@ mod platform {
 mod tests {
     use super::*;
     use std::cmp::Ordering;
+    use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
+
+    unsafe extern "C" {
+        fn wctype_l(name: *const c_char, locale: libc::locale_t) -> c_ulong;
+        fn iswctype_l(char: c_uint, class: c_ulong, locale: libc::locale_t) -> c_int;
+        fn towupper_l(char: c_uint, locale: libc::locale_t) -> c_uint;
+        fn towlower_l(char: c_uint, locale: libc::locale_t) -> c_uint;
+        fn wcwidth(char: libc::wchar_t) -> c_int;
+    }
+
+    const NAMES: [&CStr; 12] = [
+        c"upper", c"lower", c"alpha", c"digit", c"xdigit", c"space", c"print", c"graph", c"blank", c"cntrl",
+        c"punct", c"alnum",
+    ];
+
+    /// A character as the library tells it: a bit for each class, the number of columns.
+    type Class = (u16, c_int);
+    /// Upper and lower case of a character.
+    type Case = (c_uint, c_uint);
+
+    /// Asks the library for each character of a locale.
+    fn characters(locale: &Locale) -> (Vec<Class>, Vec<Case>) {
+        let own = locale.0;
+        // SAFETY: the locale is alive, and this thread's only until the end of this function.
+        let before = unsafe { libc::uselocale(own) };
+        let chars = || (0..0x300u32 * 256).chain(0xe_0000..0xe_0200);
+        // SAFETY: a C string and a locale that is alive.
+        let classes = NAMES.map(|name| unsafe { wctype_l(name.as_ptr(), own) });
+        // SAFETY: takes any character; the class is of this locale.
+        let is = |char, class| u16::from(unsafe { iswctype_l(char, class, own) } != 0);
+        // SAFETY: takes any character.
+        let columns = |char| unsafe { wcwidth(char as libc::wchar_t) };
+        let class =
+            |char| (classes.iter().fold(0, |bits, class| bits << 1 | is(char, *class)), columns(char));
+        // SAFETY: takes any character; the locale is alive.
+        let upper = |char| unsafe { towupper_l(char, own) };
+        // SAFETY: as above.
+        let lower = |char| unsafe { towlower_l(char, own) };
+        let found = (chars().map(class).collect(), chars().map(|char| (upper(char), lower(char))).collect());
+        // SAFETY: what uselocale returned is what it takes.
+        unsafe { libc::uselocale(before) };
+        found
+    }
+
+    /// PELTON_LOCALES may name more of them; with LOCPATH, of another folder.
+    #[test]
+    fn tables_are_equal_where_all_characters_are() {
+        let asked = std::env::var("PELTON_LOCALES");
+        let names = asked.as_deref().unwrap_or("en_US.UTF-8 de_DE.UTF-8 ja_JP.UTF-8 tr_TR.UTF-8");
+        let Some(plain) = Locale::load(c"C.UTF-8") else { return };
+        let (classes, case) = characters(&plain);
+        for name in names.split_whitespace() {
+            let Some(locale) = Locale::load(&CString::new(name).expect("no NUL")) else { continue };
+            let (own_classes, own_case) = characters(&locale);
+            let found = (locale.has_characters_of(&plain), locale.has_case_of(&plain));
+            assert_eq!(found, (own_classes == classes, own_case == case), "{name}");
+        }
+    }
 
     /// Also covers static linking: `cargo xtask test` runs it both ways.
     #[test]

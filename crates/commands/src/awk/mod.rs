@@ -140,12 +140,16 @@ fn accept_as(
     if locale.ctype == Charset::Other {
         return Declined::because("the characters of this locale");
     }
-    if locale.thousands.is_none() {
+    let dialect = Dialect::of(context)?;
+    // The others read and write numbers as in C.
+    if dialect == Dialect::Mawk && !locale.has_plain_point() {
         return Declined::because("the decimal point of this locale");
     }
-    let dialect = Dialect::of(context)?;
     let line = arguments::parse(args, dialect, scripts)?;
     let program = parse::parse(&line.program, dialect)?;
+    if !locale.plain_case && changes_case(&program) {
+        return Declined::because("upper and lower case in this locale");
+    }
     let names = Names::of(&program)?;
     whole_lines::check_lengths(&program, &line.program, &names)?;
     let is_no_variable = |name: &String| lex::is_taken(name) || names.is_no_variable(name);
@@ -293,6 +297,15 @@ fn prints(statement: &tree::Statement) -> bool {
         for expr in statement.parts().0 {
             visit::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
         }
+    });
+    found
+}
+
+fn changes_case(program: &tree::Program) -> bool {
+    use tree::{Builtin, Expr};
+    let mut found = false;
+    visit::every_expr(program, &mut |expr| {
+        found |= matches!(expr, Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _));
     });
     found
 }

@@ -379,7 +379,8 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
     let ignore_case = last_of(parsed, |id| match id {
         Id::IgnoreCase(ignore) => Some(ignore),
         _ => None,
-    });
+    })
+    .unwrap_or(false);
     let within = match (parsed.has(Id::Lines), parsed.has(Id::Words)) {
         (true, _) => Within::Line,
         (false, true) => Within::Word,
@@ -388,9 +389,9 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
     let before_3_8 = context.implementation.is_one_of(Family::GnuGrep, BEFORE_3_8);
     let options = regex::Options {
         flavour: flavour.unwrap_or(Flavour::GrepBasic),
-        charset: context.locale.ctype,
+        charset: context.locale.charset_for(ignore_case),
         ranges: regex::Ranges::of(&context.locale, expressions),
-        ignore_case: ignore_case.unwrap_or(false),
+        ignore_case,
         within,
         newline: Newline::EndsLine,
         // Debian's 3.8 was built without that warning, but probing the program does not show it.

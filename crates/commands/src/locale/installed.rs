@@ -15,9 +15,13 @@ pub trait LocaleStore {
     /// Whether this locale (as written in the environment) is installed. `None` if unknown.
     fn installed(&self, name: &[u8]) -> Option<bool>;
 
-    /// Returns its thousands separator, if any, where the decimal point is `.`; `None` for another point, or
-    /// if unknown.
-    fn thousands(&self, _name: &[u8]) -> Option<Option<u8>> {
+    /// Returns what is known of its characters.
+    fn characters(&self, _name: &[u8]) -> Characters {
+        Characters::Unknown
+    }
+
+    /// Returns how it writes numbers; `None` if unknown, or if the decimal point is no single byte.
+    fn numbers(&self, _name: &[u8]) -> Option<NumberFormat> {
         None
     }
 
@@ -30,6 +34,32 @@ pub trait LocaleStore {
     fn messages(&self, _name: &[u8], _language: Option<&[u8]>, _utf8: bool) -> Messages {
         Messages::English
     }
+}
+
+/// What a locale's LC_CTYPE says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Characters {
+    /// UTF-8, with the classes and widths of C.UTF-8, and with its upper and lower case or others.
+    Unicode {
+        /// Whether the case is that of C.UTF-8.
+        plain_case: bool,
+    },
+    /// Something else, or unknown.
+    Unknown,
+}
+
+/// How a locale writes numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberFormat {
+    /// The decimal point.
+    pub point: u8,
+    /// The thousands separator, if it is a single byte.
+    pub thousands: Option<u8>,
+}
+
+impl NumberFormat {
+    /// The format of C, POSIX and C.UTF-8.
+    pub const C: NumberFormat = NumberFormat { point: b'.', thousands: None };
 }
 
 /// Returns a locale of the C library's, loaded once and kept.
@@ -72,11 +102,22 @@ impl LocaleStore for SystemLocales {
         Some([name, &stored].iter().any(|folder| self.root.join(folder).join("LC_CTYPE").is_file()))
     }
 
-    fn thousands(&self, name: &[u8]) -> Option<Option<u8>> {
+    fn characters(&self, name: &[u8]) -> Characters {
+        let locale = std::str::from_utf8(name).ok().and_then(loaded);
+        match (locale, loaded("C.UTF-8")) {
+            (Some(locale), Some(plain)) if locale.has_characters_of(&plain) => {
+                Characters::Unicode { plain_case: locale.has_case_of(&plain) }
+            }
+            _ => Characters::Unknown,
+        }
+    }
+
+    fn numbers(&self, name: &[u8]) -> Option<NumberFormat> {
         let signs = loaded(std::str::from_utf8(name).ok()?)?.number_signs();
+        let [point] = *signs.point else { return None };
         // A separator of several bytes counts as none.
         let thousands = <[u8; 1]>::try_from(signs.thousands).ok().map(|[byte]| byte);
-        (signs.point == b".").then_some(thousands)
+        Some(NumberFormat { point, thousands })
     }
 
     fn has_english_months(&self, name: &[u8]) -> bool {

@@ -236,7 +236,7 @@ impl Compiler<'_> {
         }
         let flavour = if self.settings.extended { Flavour::SedExtended } else { Flavour::SedBasic };
         let options = regex::Options {
-            charset: context.locale.ctype,
+            charset: context.locale.charset_for(pattern.ignore_case),
             ranges: regex::Ranges::of(&context.locale, &[&pattern.text]),
             ignore_case: pattern.ignore_case,
             newline: if one_line { Newline::EndsLine } else { Newline::IsCharacter },
@@ -283,6 +283,9 @@ impl Compiler<'_> {
         let regex = self.regex(&substitute.pattern, &groups)?;
         if groups.last().is_some_and(|last| *last > regex.groups()) {
             return Declined::because("a group that the expression does not have");
+        }
+        if substitute.changes_case() && !self.settings.context.locale.plain_case {
+            return Declined::because("upper and lower case in this locale");
         }
         Ok(Substitution {
             regex,

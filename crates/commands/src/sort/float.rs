@@ -37,8 +37,8 @@ enum Value {
 }
 
 /// Appends the encoding of `text` for `-g`.
-pub(crate) fn encode_general(text: &[u8], out: &mut Vec<u8>) {
-    match read(text) {
+pub(crate) fn encode_general(text: &[u8], point: u8, out: &mut Vec<u8>) {
+    match read(text, point) {
         Value::No => out.extend_from_slice(&[0, 0]),
         Value::Nan => out.extend_from_slice(&[0, 1]),
         Value::Number { mantissa: 0, .. } => push_number(0x8001, 0, out),
@@ -58,10 +58,11 @@ fn push_number(head: u16, mantissa: u64, out: &mut Vec<u8>) {
 
 /// Whether `strtold` parses this as NaN, with any sign and payload.
 pub(crate) fn is_nan(text: &[u8]) -> bool {
-    read(text) == Value::Nan
+    // The sign and the name are all that decides.
+    read(text, b'.') == Value::Nan
 }
 
-fn read(text: &[u8]) -> Value {
+fn read(text: &[u8], point: u8) -> Value {
     let spaces = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).count();
     let (negative, text) = match &text[spaces..] {
         [b'-', rest @ ..] => (true, rest),
@@ -76,8 +77,8 @@ fn read(text: &[u8]) -> Value {
         _ => {}
     }
     let finite = match text {
-        [b'0', b'x' | b'X', rest @ ..] => Some(read_hexadecimal(rest)),
-        _ => read_decimal(text),
+        [b'0', b'x' | b'X', rest @ ..] => Some(read_hexadecimal(rest, point)),
+        _ => read_decimal(text, point),
     };
     finite.map_or(Value::No, |(exponent, mantissa)| Value::Number { negative, exponent, mantissa })
 }
@@ -90,10 +91,10 @@ struct Digits<'a> {
     rest: &'a [u8],
 }
 
-fn split_digits(text: &[u8], is_digit: impl Fn(&u8) -> bool) -> Digits<'_> {
+fn split_digits(text: &[u8], point: u8, is_digit: impl Fn(&u8) -> bool) -> Digits<'_> {
     let (integer, rest) = text.split_at(text.iter().take_while(|byte| is_digit(byte)).count());
     match rest {
-        [b'.', after @ ..] => {
+        [byte, after @ ..] if *byte == point => {
             let (fraction, rest) = after.split_at(after.iter().take_while(|byte| is_digit(byte)).count());
             Digits { integer, fraction, rest }
         }
@@ -115,8 +116,8 @@ fn read_exponent(rest: &[u8], letter: u8) -> i64 {
     if negative { -size } else { size }
 }
 
-fn read_hexadecimal(text: &[u8]) -> (u16, u64) {
-    let digits = split_digits(text, u8::is_ascii_hexdigit);
+fn read_hexadecimal(text: &[u8], point: u8) -> (u16, u64) {
+    let digits = split_digits(text, point, u8::is_ascii_hexdigit);
     if digits.integer.is_empty() && digits.fraction.is_empty() {
         return ZERO;
     }
@@ -134,8 +135,8 @@ fn read_hexadecimal(text: &[u8]) -> (u16, u64) {
     assemble(mantissa, shift + read_exponent(digits.rest, b'p'), sticky)
 }
 
-fn read_decimal(text: &[u8]) -> Option<(u16, u64)> {
-    let digits = split_digits(text, u8::is_ascii_digit);
+fn read_decimal(text: &[u8], point: u8) -> Option<(u16, u64)> {
+    let digits = split_digits(text, point, u8::is_ascii_digit);
     if digits.integer.is_empty() && digits.fraction.is_empty() {
         return None;
     }
@@ -250,7 +251,7 @@ mod tests {
 
     fn general(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        encode_general(text.as_bytes(), &mut out);
+        encode_general(text.as_bytes(), b'.', &mut out);
         out
     }
 

@@ -6,7 +6,7 @@ use pelton_simd::compact::{self, Run};
 
 use super::float::encode_general;
 use super::month::month;
-use super::number::{STRAY_SEPARATOR, encode_human, encode_numeric, is_blank};
+use super::number::{Signs, encode_human, encode_numeric, is_blank};
 use super::version::encode_version;
 
 use crate::locale::collation::Collation;
@@ -16,13 +16,13 @@ use crate::locale::collation::Collation;
 pub struct Conventions {
     /// The collation of text, if not byte order.
     pub collation: Option<&'static Collation>,
-    /// The optional separator between the digits of a number.
-    pub thousands: u8,
+    /// The signs in numbers.
+    pub signs: Signs,
 }
 
 impl Conventions {
     /// The conventions of C, POSIX and C.UTF-8.
-    pub const C: Conventions = Conventions { collation: None, thousands: STRAY_SEPARATOR };
+    pub const C: Conventions = Conventions { collation: None, signs: Signs::C };
 }
 
 /// How a key's bytes are compared.
@@ -147,13 +147,13 @@ impl Key {
 
     /// Appends the encoding of `text`, the selected part of a line: byte strings in the key's order.
     pub(crate) fn encode(&self, text: &[u8], conventions: Conventions, out: &mut Vec<u8>) {
-        let thousands = conventions.thousands;
+        let signs = conventions.signs;
         match (self.kind, conventions.collation) {
             (Kind::Bytes, None) => self.append_seen(text, out),
             (Kind::Bytes, Some(collation)) => collation.append_key(&self.seen(text), out),
-            (Kind::Numeric, _) => encode_numeric(&self.seen(text), thousands, out),
-            (Kind::General, _) => encode_general(&self.seen(text), out),
-            (Kind::Human, _) => encode_human(&self.seen(text), thousands, out),
+            (Kind::Numeric, _) => encode_numeric(&self.seen(text), signs, out),
+            (Kind::General, _) => encode_general(&self.seen(text), signs.point, out),
+            (Kind::Human, _) => encode_human(&self.seen(text), signs, out),
             (Kind::Month, _) => out.push(month(&self.seen(text))),
             (Kind::Version, _) => encode_version(&self.seen(text), out),
         }

@@ -23,6 +23,20 @@ const HUGE: u8 = 0xf5;
 /// unsigned ones. `1\x802` is twelve.
 pub(crate) const STRAY_SEPARATOR: u8 = 0x80;
 
+/// The signs in a number besides digits and minus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signs {
+    /// The decimal point.
+    pub point: u8,
+    /// The optional separator between the digits of a number.
+    pub thousands: u8,
+}
+
+impl Signs {
+    /// The signs of C, POSIX and C.UTF-8.
+    pub const C: Signs = Signs { point: b'.', thousands: STRAY_SEPARATOR };
+}
+
 /// Whether sort skips the byte before a number, and treats it as white space between fields.
 #[inline]
 pub(crate) fn is_blank(byte: u8) -> bool {
@@ -36,18 +50,18 @@ pub(crate) fn skip_blanks(text: &[u8]) -> &[u8] {
     &text[blanks..]
 }
 
-/// Appends the encoding of `text` for `-n`, with optional `thousands` between digits.
-pub(crate) fn encode_numeric(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
-    encode_number(skip_blanks(text), thousands, out);
+/// Appends the encoding of `text` for `-n`, as a number that these signs may be part of.
+pub(crate) fn encode_numeric(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
+    encode_number(skip_blanks(text), signs, out);
 }
 
 /// Appends the encoding of `text` for `-h`: the unit is compared before the number.
-pub(crate) fn encode_human(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
+pub(crate) fn encode_human(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
     let text = skip_blanks(text);
     let (negative, magnitude) = sign(text);
-    let order = unit_order(magnitude, thousands);
+    let order = unit_order(magnitude, signs);
     out.push(if negative { ZERO - order } else { ZERO + order });
-    encode_number(text, thousands, out);
+    encode_number(text, signs, out);
 }
 
 fn sign(text: &[u8]) -> (bool, &[u8]) {
@@ -59,7 +73,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
 
 /// Returns the power of 1000 of a suffix; 0 if the number is zero or absent. Skips a separator before a
 /// digit, but not the stray one.
-fn unit_order(magnitude: &[u8], thousands: u8) -> u8 {
+fn unit_order(magnitude: &[u8], Signs { point, thousands }: Signs) -> u8 {
     let mut nonzero = false;
     let mut at = 0;
     let mut digits = |at: &mut usize| {
@@ -79,7 +93,7 @@ fn unit_order(magnitude: &[u8], thousands: u8) -> u8 {
         at += 1;
         digits(&mut at);
     }
-    if magnitude.get(at) == Some(&b'.') {
+    if magnitude.get(at) == Some(&point) {
         at += 1;
         digits(&mut at);
     }
@@ -98,16 +112,16 @@ fn unit_order(magnitude: &[u8], thousands: u8) -> u8 {
 }
 
 /// Appends the encoding of the number at the start of `text`.
-fn encode_number(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
+fn encode_number(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
     let (negative, magnitude) = sign(text);
     let start = out.len();
-    encode_magnitude(magnitude, thousands, out);
+    encode_magnitude(magnitude, signs, out);
     if negative && out[start] != ZERO {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
 }
 
-fn encode_magnitude(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
+fn encode_magnitude(text: &[u8], Signs { point, thousands }: Signs, out: &mut Vec<u8>) {
     let leading = text.iter().take_while(|byte| **byte == b'0' || **byte == thousands).count();
     let text = &text[leading..];
     // A separator is part of the number only after a digit, or among leading zeros.
@@ -120,7 +134,9 @@ fn encode_magnitude(text: &[u8], thousands: u8, out: &mut Vec<u8>) {
     }
     let integer = &text[..len];
     let fraction = match &text[len..] {
-        [b'.', rest @ ..] => &rest[..rest.iter().take_while(|byte| byte.is_ascii_digit()).count()],
+        [byte, rest @ ..] if *byte == point => {
+            &rest[..rest.iter().take_while(|byte| byte.is_ascii_digit()).count()]
+        }
         _ => &[],
     };
     let digits = integer.iter().filter(|byte| **byte != thousands);
@@ -168,13 +184,13 @@ mod tests {
 
     fn numeric(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        encode_numeric(text.as_bytes(), STRAY_SEPARATOR, &mut out);
+        encode_numeric(text.as_bytes(), Signs::C, &mut out);
         out
     }
 
     fn human(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        encode_human(text.as_bytes(), STRAY_SEPARATOR, &mut out);
+        encode_human(text.as_bytes(), Signs::C, &mut out);
         out
     }
 

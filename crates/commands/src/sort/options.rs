@@ -1,9 +1,11 @@
 //! sort's arguments, as GNU sort 9.1 parses them; its errors are declined.
 
+use crate::locale::installed::NumberFormat;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Family, Input};
 
 use super::key::{Conventions, End, Ignore, Key, Kind, Start};
+use super::number::Signs;
 use super::order::LineOrder;
 
 /// The operation.
@@ -268,12 +270,11 @@ impl SortOptions {
         // No key holds the byte that ends its record.
         let none = match context.implementation.is_one_of(Family::GnuCoreutils, WITHOUT_STRAY_SEPARATOR) {
             true => options.terminator,
-            false => Conventions::C.thousands,
+            false => Signs::C.thousands,
         };
-        options.conventions = Conventions {
-            collation: context.locale.collation()?,
-            thousands: context.locale.thousands.flatten().unwrap_or(none),
-        };
+        let numbers = context.locale.numbers.unwrap_or(NumberFormat::C);
+        let signs = Signs { point: numbers.point, thousands: numbers.thousands.unwrap_or(none) };
+        options.conventions = Conventions { collation: context.locale.collation()?, signs };
         options.check(context)?;
         Ok(options)
     }
@@ -322,11 +323,11 @@ impl SortOptions {
 
     fn check(&self, context: &Context) -> Accept<()> {
         let locale = &context.locale;
-        if locale.ctype == Charset::Other {
+        if locale.charset_for(self.keys.iter().any(|key| key.fold)) == Charset::Other {
             return Declined::because("the character classes of this locale");
         }
         let numbers = [Kind::Numeric, Kind::General, Kind::Human];
-        if locale.thousands.is_none() && self.keys.iter().any(|key| numbers.contains(&key.kind)) {
+        if locale.numbers.is_none() && self.keys.iter().any(|key| numbers.contains(&key.kind)) {
             return Declined::because("the numbers of this locale");
         }
         if !locale.plain_dates && self.keys.iter().any(|key| key.kind == Kind::Month) {
@@ -463,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_stray_byte_separates_thousands_until_9_4() {
-        let separator = |version, line| options_of(version, line).unwrap().conventions.thousands;
+        let separator = |version, line| options_of(version, line).unwrap().conventions.signs.thousands;
         assert_eq!((separator("9.1", "-n"), separator("9.4", "-n")), (0x80, 0x80));
         assert_eq!((separator("9.7", "-n"), separator("9.7", "-nz")), (b'\n', 0));
     }

@@ -1,7 +1,7 @@
 //! What a command's meaning depends on besides its arguments: the locale and the implementation.
 
 use crate::locale::collation::Collation;
-use crate::locale::installed::{LocaleStore, SystemLocales};
+use crate::locale::installed::{Characters, LocaleStore, NumberFormat, SystemLocales};
 use crate::locale::messages::Messages;
 use crate::tool::detect::Implementation;
 use crate::{Accept, Declined};
@@ -11,7 +11,7 @@ use crate::{Accept, Declined};
 pub enum Charset {
     /// Bytes; only ASCII has classes (C, POSIX).
     C,
-    /// UTF-8, with the classes of C.UTF-8 or en_US.UTF-8.
+    /// UTF-8, with the classes and widths of C.UTF-8, which nearly all locales have.
     Utf8,
     /// Any other: no kernel supports it.
     Other,
@@ -31,15 +31,16 @@ pub enum Collate {
 pub struct Locale {
     /// LC_CTYPE.
     pub ctype: Charset,
+    /// Whether upper and lower case are those of C.UTF-8: in Turkish, `i` and `I` are not a pair (LC_CTYPE).
+    pub plain_case: bool,
     /// LC_COLLATE.
     pub collate: Collate,
     /// Whether LC_COLLATE is C, and not C.UTF-8, which compares bytes too, but not before glibc 2.35.
     pub collates_as_c: bool,
     /// The language of messages (LC_MESSAGES, LANGUAGE).
     pub messages: Messages,
-    /// The thousands separator, if any; `None` if the decimal point is not `.`, or if it is not known
-    /// (LC_NUMERIC).
-    pub thousands: Option<Option<u8>>,
+    /// How numbers are written; `None` if not known, or if the decimal point is no single byte (LC_NUMERIC).
+    pub numbers: Option<NumberFormat>,
     /// Whether the names of months are English (LC_TIME).
     pub plain_dates: bool,
 }
@@ -48,10 +49,11 @@ impl Locale {
     /// The C locale.
     pub const C: Locale = Locale {
         ctype: Charset::C,
+        plain_case: true,
         collate: Collate::Bytes,
         collates_as_c: true,
         messages: Messages::English,
-        thousands: Some(None),
+        numbers: Some(NumberFormat::C),
         plain_dates: true,
     };
 
@@ -129,8 +131,10 @@ impl Locale {
         if language == Messages::Unknown {
             return Declined::because("the language of its messages is not known");
         }
+        let (ctype, plain_case) = charset(ctype, store);
         Ok(Locale {
-            ctype: charset(ctype),
+            ctype,
+            plain_case,
             collate: if is_plain(collate) {
                 Collate::Bytes
             } else {
@@ -138,7 +142,7 @@ impl Locale {
             },
             collates_as_c: is_c(collate),
             messages: language,
-            thousands: if is_plain(numeric) { Some(None) } else { store.thousands(numeric) },
+            numbers: if is_plain(numeric) { Some(NumberFormat::C) } else { store.numbers(numeric) },
             plain_dates: is_plain(time) || store.has_english_months(time),
         })
     }
@@ -149,6 +153,17 @@ impl Locale {
         Locale::resolve(variable, &SystemLocales::default())
             .ok()
             .filter(|locale| *locale != Locale::C || is_c(name.as_bytes()))
+    }
+
+    /// Returns the character set of a call; [`Charset::Other`] for one that changes or ignores the case of letters
+    /// where that case is not plain.
+    pub(crate) fn charset_for(&self, has_case: bool) -> Charset {
+        if has_case && !self.plain_case { Charset::Other } else { self.ctype }
+    }
+
+    /// Whether the decimal point is the one of C.
+    pub(crate) fn has_plain_point(&self) -> bool {
+        self.numbers.is_some_and(|numbers| numbers.point == NumberFormat::C.point)
     }
 
     /// Returns the string order; `None` for byte order.
@@ -194,11 +209,15 @@ fn has_utf8(name: &[u8]) -> bool {
     name.ends_with(b".utf-8") || name.ends_with(b".utf8")
 }
 
-fn charset(name: &[u8]) -> Charset {
+/// Returns the character set of a locale, and whether its case is plain. Nothing is loaded for the most frequent ones.
+fn charset(name: &[u8], store: &dyn LocaleStore) -> (Charset, bool) {
     match name {
-        b"C" | b"POSIX" => Charset::C,
-        b"C.UTF-8" | b"C.utf8" | b"en_US.UTF-8" | b"en_US.utf8" => Charset::Utf8,
-        _ => Charset::Other,
+        b"C" | b"POSIX" => (Charset::C, true),
+        b"C.UTF-8" | b"C.utf8" | b"en_US.UTF-8" | b"en_US.utf8" => (Charset::Utf8, true),
+        _ => match store.characters(name) {
+            Characters::Unicode { plain_case } => (Charset::Utf8, plain_case),
+            Characters::Unknown => (Charset::Other, true),
+        },
     }
 }
 
@@ -236,9 +255,9 @@ mod tests {
     #[test]
     fn what_is_not_known_of_a_locale_is_not_plain() {
         let locale = resolve(&[("LANG", "en_US.UTF-8")]).unwrap();
-        assert_eq!((locale.thousands, locale.plain_dates), (None, false));
+        assert_eq!((locale.numbers, locale.plain_dates), (None, false));
         let numbers = resolve(&[("LANG", "en_US.UTF-8"), ("LC_NUMERIC", "C")]).unwrap();
-        assert_eq!(numbers.thousands, Some(None));
+        assert_eq!(numbers.numbers, Some(NumberFormat::C));
     }
 
     #[test]

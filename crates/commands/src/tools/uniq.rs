@@ -105,10 +105,10 @@ const TABLE: &[Opt<Id>] = &[
 impl UniqOptions {
     /// Parses the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<UniqOptions> {
-        if context.locale.ctype == Charset::Other {
+        let parsed = parse(args, TABLE, Order::Anywhere)?;
+        if context.locale.charset_for(parsed.has(Id::IgnoreCase)) == Charset::Other {
             return Declined::because("the character classes of this locale");
         }
-        let parsed = parse(args, TABLE, Order::Anywhere)?;
         let operands = parsed.operands();
         if operands.len() > 1 {
             return Declined::because("an output file");

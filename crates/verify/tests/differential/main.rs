@@ -76,6 +76,24 @@ fn generated_cases_agree_in_japanese() {
     campaigns(" ja_JP", |engine| engine.in_locale("ja_JP.UTF-8"));
 }
 
+/// Where the thousands separator is a character of several bytes, beside a decimal comma.
+#[test]
+fn generated_cases_agree_in_french() {
+    campaigns(" fr_FR", |engine| engine.in_locale("fr_FR.UTF-8"));
+}
+
+/// Where the capital of `i` is not `I`.
+#[test]
+fn generated_cases_agree_in_turkish() {
+    campaigns(" tr_TR", |engine| engine.in_locale("tr_TR.UTF-8"));
+}
+
+/// Where ideographs are ordered by their sound.
+#[test]
+fn generated_cases_agree_in_chinese() {
+    campaigns(" zh_CN", |engine| engine.in_locale("zh_CN.UTF-8"));
+}
+
 fn campaigns(place: &str, prepare: fn(Engine) -> Option<Engine>) {
     let settings = Settings::from_env();
     let seed = settings.campaign.seed;

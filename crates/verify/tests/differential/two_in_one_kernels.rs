@@ -154,7 +154,7 @@ impl Pair {
 /// In C and C.UTF-8, and in each of some other locales that is installed.
 fn campaigns(name: &str, make: fn(&mut Rng) -> Pair) {
     campaign(name, make, ("C.UTF-8", Locale::C_UTF8));
-    for locale in ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8"] {
+    for locale in ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "tr_TR.UTF-8"] {
         match Locale::named(locale) {
             Some(tables) => campaign(name, make, (locale, tables)),
             None => pelton_testkit::skips::skip(&format!("locale {locale}")),

@@ -153,7 +153,7 @@ fn command(line: &CommandLine, locale: &Locale) -> Accept<Runs> {
 impl Find {
     fn query(&self) -> Accept<Query> {
         self.locale.messages.in_english()?;
-        let utf8 = match self.locale.ctype {
+        let utf8 = match self.locale.charset_for(self.args.iter().any(|arg| arg.starts_with(b"-i"))) {
             Charset::C => false,
             Charset::Utf8 => true,
             Charset::Other => return Declined::because("another character set than UTF-8"),

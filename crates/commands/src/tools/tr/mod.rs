@@ -110,10 +110,11 @@ fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
-    if context.locale.ctype == Charset::Other {
+    let parsed = parse(args, OPTIONS, Order::First)?;
+    let has_class = parsed.operands().iter().any(|set| set.windows(2).any(|pair| pair == b"[:"));
+    if context.locale.charset_for(has_class) == Charset::Other {
         return Declined::because("classes in this locale");
     }
-    let parsed = parse(args, OPTIONS, Order::First)?;
     let (delete, squeeze) = (parsed.has(Id::Delete), parsed.has(Id::Squeeze));
     let sets: Vec<Set> = parsed.operands().into_iter().map(Set::parse).collect::<Accept<_>>()?;
     let complement = parsed.has(Id::Complement);
