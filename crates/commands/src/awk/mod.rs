@@ -141,10 +141,6 @@ fn accept_as(
         return Declined::because("the characters of this locale");
     }
     let dialect = Dialect::of(context)?;
-    // The others read and write numbers as in C.
-    if dialect == Dialect::Mawk && !locale.has_plain_point() {
-        return Declined::because("the decimal point of this locale");
-    }
     let line = arguments::parse(args, dialect, scripts)?;
     let program = parse::parse(&line.program, dialect)?;
     if !locale.plain_case && changes_case(&program) {
@@ -187,6 +183,11 @@ fn accept_as(
     }
     // A process that continues reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
+    // mawk reads and writes numbers with the locale's decimal point, the others with that of C.
+    if dialect == Dialect::Mawk && !locale.has_plain_point() {
+        portable_subset::check(&program, &line, locale.ctype)
+            .map_err(|_| Declined::new("what may be numbers with the decimal point of this locale"))?;
+    }
     if dialect != Dialect::Mawk {
         portable_subset::check(&program, &line, locale.ctype)?;
         if !resumes {
