@@ -1,7 +1,6 @@
-//! Computes with numbers and compares them, as mawk does.
+//! Computes with numbers and compares them.
 
-use std::cmp::Ordering;
-
+use super::rules;
 use super::tree::{Arith, Order};
 
 /// Applies an operator.
@@ -13,6 +12,7 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Multiply => left * right,
         Arith::Divide => left / right,
         Arith::Remainder => remainder(left, right),
+        Arith::Power if rules::is_gawk() => return power(left, right),
         // The library's result, with its sign.
         Arith::Power => return left.powf(right),
     };
@@ -37,16 +37,40 @@ fn remainder(left: f64, right: f64) -> f64 {
     if simple { f64::from(whole % by) } else { left % right }
 }
 
-/// Compares numbers; NaN equals every number, as in mawk.
-#[inline]
-pub(super) fn compare_numbers(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
+/// Raises to a power as gawk does: by squares, where the exponent is an integer.
+fn power(base: f64, exponent: f64) -> f64 {
+    let times = exponent as i64;
+    if times as f64 != exponent {
+        return base.powf(exponent);
+    }
+    let (mut square, mut product) = (base, 1.0);
+    let mut rest = times.unsigned_abs();
+    if rest == 0 {
+        return 1.0;
+    }
+    while rest > 1 {
+        if rest % 2 == 1 {
+            product *= square;
+        }
+        square *= square;
+        rest /= 2;
+    }
+    product *= square;
+    if times < 0 { 1.0 / product } else { product }
 }
 
-/// Compares two numbers by an operator; NaN equals every number, as in mawk.
+/// Whether the operator cannot be applied, in gawk.
+pub(super) fn divides_by_zero(arith: Arith, right: f64) -> bool {
+    right == 0.0 && matches!(arith, Arith::Divide | Arith::Remainder) && rules::is_gawk()
+}
+
+/// Compares two numbers by an operator. In mawk NaN equals every number, in gawk none.
 #[inline]
 pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
     let (less, more) = (left < right, left > right);
+    if !less && !more && left != right && rules::is_gawk() {
+        return order == Order::NotEqual;
+    }
     match order {
         Order::Less => less,
         Order::Greater => more,

@@ -1,9 +1,10 @@
-//! Decides whether a program can fail at run time: mawk ends with a message if the number of a field is
-//! negative. So this finds variables that never are: those that only count up from nonnegative numbers, and
+//! Decides whether a program can fail at run time: awk ends with a message if the number of a field is
+//! negative, and gawk if it divides by zero. So this finds variables that never are: those that only count up from nonnegative numbers, and
 //! those that a loop counts down while they are above 0.
 
 use std::collections::BTreeSet;
 
+use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr, every_statement};
 
@@ -17,7 +18,13 @@ pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bo
         Expr::Update(_, place, _) if is_count(place) => may = true,
         Expr::Step { place, by, .. } if is_count(place) => may |= *by < 0.0,
         Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => may |= is_count(&args[2]),
-        Expr::Builtin(Builtin::Sprintf, args) => {
+        Expr::Arith(Arith::Divide | Arith::Remainder, _, by)
+        | Expr::Update(Arith::Divide | Arith::Remainder, _, by)
+            if rules::is_gawk() =>
+        {
+            may |= !matches!(**by, Expr::Number(number) if number != 0.0)
+        }
+        Expr::Builtin(Builtin::Sprintf, args) if !rules::is_gawk() => {
             may |= !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))
         }
         _ => {}

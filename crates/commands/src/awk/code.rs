@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
+use super::rules;
 use super::string_switch::{Choice, OneOf};
 use super::text::Text;
 use super::tree::{Arith, Order};
@@ -435,7 +436,8 @@ pub(super) fn is_text(expr: &Get) -> bool {
     }
 }
 
-/// Parses a replacement: `&` is the match, a backslash before it or before itself makes it literal.
+/// Parses a replacement: `&` is the match, a backslash before it makes it literal. One before itself does so too in mawk;
+/// in gawk only if `&` comes after both.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();
@@ -443,6 +445,18 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     while let Some(&byte) = text.get(at) {
         at += 1;
         match (byte, text.get(at)) {
+            (b'\\', Some(b'\\')) if rules::is_gawk() => match &text[at + 1..] {
+                // `\\\&` is a backslash and `&`; `\\&` is a backslash and the match.
+                [b'\\', b'&', ..] => {
+                    plain.extend_from_slice(b"\\&");
+                    at += 3;
+                }
+                [b'&', ..] => {
+                    plain.push(byte);
+                    at += 1;
+                }
+                _ => plain.push(byte),
+            },
             (b'\\', Some(next @ (b'&' | b'\\'))) => {
                 plain.push(*next);
                 at += 1;

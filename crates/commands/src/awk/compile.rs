@@ -127,7 +127,9 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
             if anchored {
                 return Declined::because("an anchor in FS");
             }
-            super::exact_patterns::check_find(expression)?;
+            if !dialect.is_gawk() {
+                super::exact_patterns::check_find(expression)?;
+            }
             let pattern = Pattern::new(expression, dialect)?;
             if pattern.may_match_nothing() {
                 return Declined::because("an FS that may match nothing");
@@ -397,7 +399,11 @@ impl Compiler<'_> {
         if format::arguments(&pieces) > args.len() - 1 {
             return Declined::because("printf with too few arguments");
         }
-        Ok((pieces, self.gets(&args[1..])?))
+        let args = self.gets(&args[1..])?;
+        if self.given.dialect.is_gawk() {
+            super::gawk::check_characters(&pieces, &args)?;
+        }
+        Ok((pieces, args))
     }
 
     /// Returns the constant string of an expression, if known.
@@ -417,7 +423,9 @@ impl Compiler<'_> {
             Expr::Regex(text) => text.clone(),
             other => self.known_text(other).unwrap_or_default(),
         };
-        super::exact_patterns::check_find(&text)?;
+        if !self.given.dialect.is_gawk() {
+            super::exact_patterns::check_find(&text)?;
+        }
         self.pattern(expr)
     }
 
@@ -430,7 +438,9 @@ impl Compiler<'_> {
                 None => return Declined::because("a regular expression that is made while the program runs"),
             },
         };
-        super::exact_patterns::check_match(&text)?;
+        if !self.given.dialect.is_gawk() {
+            super::exact_patterns::check_match(&text)?;
+        }
         self.patterns.push(Pattern::new(&text, self.given.dialect)?);
         Ok(self.patterns.len() - 1)
     }

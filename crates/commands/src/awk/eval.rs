@@ -4,10 +4,11 @@
 
 use std::cmp::Ordering;
 
-use super::arithmetic::{calculate, compare_numbers, numbers};
+use super::arithmetic::{calculate, divides_by_zero, numbers};
 use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
-use super::machine::{Machine, Ran};
+use super::machine::{Machine, Ran, RuntimeError};
 use super::number::{self, written};
+use super::rules;
 use super::text::same;
 use super::tree::Order;
 use super::value::{Operand, Value};
@@ -79,7 +80,11 @@ impl Machine {
             Get::FileRecordNumber => self.file_records as f64,
             Get::Arith(arith, left, right) => {
                 let left = self.number(left)?;
-                calculate(*arith, left, self.number(right)?)
+                let right = self.number(right)?;
+                if divides_by_zero(*arith, right) {
+                    return Err(self.fatal(&RuntimeError::DivisionByZero(*arith, false)));
+                }
+                calculate(*arith, left, right)
             }
             Get::Negate(inner) => -self.number(inner)?,
             Get::Plus(inner) => self.number(inner)?,
@@ -242,14 +247,14 @@ impl Machine {
         let variables = Variables { globals: &self.globals, locals: &self.locals[self.base..] };
         if let Some(right) = variables.operand(right) {
             if let Some(left) = variables.operand(left) {
-                return Ok(holds(order, compare(left, right)));
+                return Ok(compare(order, left, right));
             }
             if let Get::Of(LValue::Field(field)) = left {
-                return Ok(holds(order, compare(self.record.field(*field).operand(), right)));
+                return Ok(compare(order, self.record.field(*field).operand(), right));
             }
         }
         let (left, right) = (self.value(left)?, self.value(right)?);
-        Ok(holds(order, compare(left.as_operand(), right.as_operand())))
+        Ok(compare(order, left.as_operand(), right.as_operand()))
     }
 
     /// Compares with a number.
@@ -260,12 +265,12 @@ impl Machine {
         let right = Operand::Number(right);
         match left {
             Get::Of(LValue::Field(field)) => {
-                Ok(holds(order, compare(self.record.field(*field).operand(), right)))
+                Ok(compare(order, self.record.field(*field).operand(), right))
             }
             Get::Of(place @ (LValue::Global(_) | LValue::Local(_) | LValue::Element(..))) => {
-                self.with(place, |left| holds(order, compare(left.as_operand(), right)))
+                self.with(place, |left| compare(order, left.as_operand(), right))
             }
-            left => Ok(holds(order, compare(self.value(left)?.as_operand(), right))),
+            left => Ok(compare(order, self.value(left)?.as_operand(), right)),
         }
     }
 
@@ -355,8 +360,8 @@ impl Machine {
             Get::Sprintf(pieces, args) => {
                 let start = out.len();
                 self.printf(pieces, args, out)?;
-                if out.len() - start >= SPRINTF_MAX {
-                    return Err(self.fatal("program limit exceeded: sprintf buffer size=8192"));
+                if out.len() - start >= SPRINTF_MAX && !rules::is_gawk() {
+                    return Err(self.fatal(&RuntimeError::LongText));
                 }
             }
             Get::FileName => out.extend_from_slice(&self.file_name),
@@ -427,18 +432,19 @@ impl<'a> Variables<'a> {
     }
 }
 
-fn compare(left: Operand, right: Operand) -> Ordering {
-    match (left, right) {
+fn compare(order: Order, left: Operand, right: Operand) -> bool {
+    let texts = match (left, right) {
         (
             Operand::Number(left) | Operand::Both(left, _),
             Operand::Number(right) | Operand::Both(right, _),
-        ) => compare_numbers(left, right),
+        ) => return numbers(order, left, right),
         (Operand::Text(left) | Operand::Both(_, left), Operand::Text(right) | Operand::Both(_, right)) => {
             left.cmp(right)
         }
         (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
         (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
-    }
+    };
+    holds(order, texts)
 }
 
 /// Compares strings; equality needs no ordering.

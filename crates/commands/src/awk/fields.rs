@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use pelton_simd::{byte_masks, byte_set_masks};
 
+use crate::regex::Judges;
+
 use super::pattern::Pattern;
 
 /// The field separator.
@@ -16,6 +18,16 @@ pub(super) enum Separator {
 }
 
 impl Separator {
+    /// Returns which texts it judges, where strings are of characters.
+    pub(super) fn judges(&self) -> Judges {
+        match self {
+            Separator::Blanks => Judges::AnyBytes,
+            Separator::Byte(byte) if byte.is_ascii() => Judges::AnyBytes,
+            Separator::Byte(_) => Judges::Ascii,
+            Separator::Pattern(pattern) => pattern.judges(true),
+        }
+    }
+
     /// Whether fields joined by `between` look as in the record; for words, if its blanks are
     /// [even](is_even).
     pub(super) fn is_joined_by(&self, between: &[u8]) -> bool {

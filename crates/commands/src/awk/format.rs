@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::{Accept, Declined};
 
 use super::number::{self, Style};
+use super::rules;
 use super::text::append_part;
 
 /// A piece of a format.
@@ -213,7 +214,11 @@ impl Conversion {
         }
         let start = out.len();
         match (self.what, self.precision) {
-            (b'd' | b'i', Size::Default) => number::write_integer(number::to_integer(number).into(), out),
+            (b'd' | b'i', Size::Default) => match number::to_integer(number) {
+                integer if integer.abs() == i32::MAX && rules::is_gawk() => return false,
+                integer => number::write_integer(integer.into(), out),
+            },
+            _ if !number.is_finite() && rules::is_gawk() => return false,
             (b'f', Size::Default) => number::fixed(number, 6, &Style::default(), out),
             (b'f', Size::Fixed(precision)) => number::fixed(number, precision, &Style::default(), out),
             _ => return false,
@@ -269,10 +274,19 @@ impl Conversion {
         }
     }
 
-    /// Appends a number. mawk cuts integers to 32 bits.
+    /// Appends a number. mawk cuts integers to 32 bits; gawk cuts none, and pads only what is finite.
     pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
         if self.write_plainly(number, out) {
             return;
+        }
+        if rules::is_gawk() {
+            if !number.is_finite() {
+                return number::write_large(number, out);
+            }
+            let unsigned = matches!(self.what, b'o' | b'x' | b'X' | b'u');
+            if unsigned && unsigned_of(number).is_none() {
+                return Conversion { what: b'g', ..self.clone() }.write_number(number, out);
+            }
         }
         let style = Style { alternative: self.alternative, uppercase: self.what.is_ascii_uppercase() };
         let mut digits = Vec::with_capacity(24);
@@ -304,25 +318,28 @@ impl Conversion {
     }
 
     fn whole(&self, number: f64, precision: Option<usize>, digits: &mut Vec<u8>) {
-        let integer = number::to_integer(number);
-        let unsigned = if number >= 4_294_967_295.0 {
-            u32::MAX
-        } else if number > 0.0 {
-            number as u32
+        let (magnitude, negative, unsigned) = if rules::is_gawk() {
+            let whole = number.trunc();
+            (format!("{:.0}", whole.abs()), whole < 0.0, unsigned_of(number).unwrap_or(0))
         } else {
-            0
+            let integer = number::to_integer(number);
+            let unsigned = if number >= 4_294_967_295.0 { u32::MAX } else { number.max(0.0) as u32 };
+            (integer.unsigned_abs().to_string(), integer < 0, u64::from(unsigned))
         };
+        // To gawk, 0.1 is not 0, though its digits are.
+        let marks = self.alternative && if rules::is_gawk() { number != 0.0 } else { unsigned != 0 };
         let (mut figures, mut prefix) = match self.what {
-            b'd' | b'i' => (integer.unsigned_abs().to_string(), if integer < 0 { "-" } else { "" }),
+            b'd' | b'i' => (magnitude, if negative { "-" } else { "" }),
             b'o' => (format!("{unsigned:o}"), ""),
-            b'x' => (format!("{unsigned:x}"), if self.alternative && unsigned != 0 { "0x" } else { "" }),
-            b'X' => (format!("{unsigned:X}"), if self.alternative && unsigned != 0 { "0X" } else { "" }),
+            b'x' => (format!("{unsigned:x}"), if marks { "0x" } else { "" }),
+            b'X' => (format!("{unsigned:X}"), if marks { "0X" } else { "" }),
             _ => (unsigned.to_string(), ""),
         };
         if precision == Some(0) && figures == "0" {
             figures.clear();
         }
-        if self.what == b'o' && self.alternative && !figures.starts_with('0') {
+        let leads = if rules::is_gawk() { marks } else { self.alternative && !figures.starts_with('0') };
+        if self.what == b'o' && leads {
             prefix = "0";
         }
         let octal = usize::from(prefix == "0");
@@ -349,6 +366,19 @@ impl Conversion {
             out.resize(out.len() + fill, b' ');
             out.extend_from_slice(digits);
         }
+    }
+}
+
+/// Returns the integer that gawk prints without a sign: 64 bits, negative ones as their complement; `None` if it has
+/// more.
+fn unsigned_of(number: f64) -> Option<u64> {
+    let whole = number.trunc();
+    if whole < 0.0 {
+        let made = whole as i64;
+        (made as f64 == whole).then_some(made as u64)
+    } else {
+        let made = whole as u64;
+        (made as f64 == whole && made != u64::MAX).then_some(made)
     }
 }
 

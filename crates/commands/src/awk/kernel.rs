@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pelton_stream::{Flow, Framing, HandOver, IoControl, Kernel, Outcome, Parallel, Peer, known};
 
-use crate::regex::Regex;
+use crate::regex::{Judges, Regex};
 
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
@@ -13,6 +13,7 @@ use super::first_of_each_key::FirstOfEachKey;
 use super::length_filter::Lengths;
 use super::machine::{Machine, Ran, Stop};
 use super::print_fields::Printed;
+use super::rules::{self, Rules};
 use super::set_field_to_constant::Assigned;
 use super::substitute::Passes;
 
@@ -29,6 +30,10 @@ pub(super) struct ProgramTraits {
     pub(super) reads: bool,
     /// Whether another process continues from a NUL in the input on.
     pub(super) minds_nul: bool,
+    /// Which input it judges; from other input on, another process continues too.
+    pub(super) judges: Judges,
+    /// Which awk it follows.
+    pub(super) rules: Rules,
     /// Whether blocks can be processed in parallel.
     pub(super) shares: bool,
     /// The record number of an input after which record numbers no longer matter.
@@ -222,6 +227,7 @@ impl Kernel for AwkKernel {
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
+        rules::follow(self.manner.rules);
         self.begin();
         self.machine.file_records = 0;
         self.machine.file_name = name.unwrap_or(b"-").to_vec();
@@ -229,6 +235,7 @@ impl Kernel for AwkKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        rules::follow(self.manner.rules);
         if self.over {
             return Ok(Flow::Done);
         }
@@ -237,7 +244,8 @@ impl Kernel for AwkKernel {
             return if added { Ok(Flow::More) } else { Err(HandOver::at(0, ORDER)) };
         }
         let nul = if self.manner.minds_nul { memchr::memchr(0, block) } else { None };
-        let judged = nul.map_or(block.len(), |at| {
+        let unjudged = nul.or_else(|| self.manner.judges.first_unjudged(block));
+        let judged = unjudged.map_or(block.len(), |at| {
             memchr::memrchr(self.manner.record_end, &block[..at]).map_or(0, |end| end + 1)
         });
         // The machine prints directly into the output buffer.
@@ -247,13 +255,15 @@ impl Kernel for AwkKernel {
         if self.over {
             return Ok(Flow::Done);
         }
-        if nul.is_some() {
-            return Err(HandOver::at(judged, "a NUL in the input"));
+        if unjudged.is_some() {
+            let why = if nul.is_some() { "a NUL in the input" } else { "bytes that are no ASCII, or no characters" };
+            return Err(HandOver::at(judged, why));
         }
         Ok(Flow::More)
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        rules::follow(self.manner.rules);
         self.begin();
         if !self.over {
             let ran = self.machine.end();
@@ -308,6 +318,7 @@ impl Parallel for AwkKernel {
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
+        rules::follow(self.manner.rules);
         if let Some(firsts) = &mut self.firsts {
             firsts.in_vain |= known::<FirstOfEachKey>(peer).is_some_and(|peer| peer.in_vain);
             return;

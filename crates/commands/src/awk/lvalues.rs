@@ -1,10 +1,11 @@
 //! Runs a program: reads and assigns variables, fields and elements.
 
-use super::arithmetic::calculate;
+use super::arithmetic::{calculate, divides_by_zero};
 use super::array::{Array, Key};
 use super::code::{Get, LValue, OFS, Table, is_number, is_still, is_text};
-use super::machine::{Machine, Ran};
-use super::number::{self, Style, written};
+use super::machine::{Machine, Ran, RuntimeError};
+use super::number::{self, written};
+use super::rules;
 use super::record::Found;
 use super::text::Text;
 use super::tree::Arith;
@@ -159,9 +160,7 @@ impl Machine {
         if number >= 0.0 {
             return Ok(number::to_integer(number) as usize);
         }
-        let mut shown = Vec::new();
-        number::general(number, 6, &Style::default(), &mut shown);
-        Err(self.fatal(&format!("run time error: negative field index ${}", shown.escape_ascii())))
+        Err(self.fatal(&RuntimeError::NegativeField(number)))
     }
 
     pub(super) fn assign(&mut self, place: &LValue, value: &Get) -> Ran<()> {
@@ -305,7 +304,7 @@ impl Machine {
             LValue::FieldCount => {
                 let count = number::to_integer(value.number());
                 let Ok(count) = usize::try_from(count) else {
-                    return Err(self.fatal("run time error: negative value assigned to NF"));
+                    return Err(self.fatal(&RuntimeError::NegativeCount));
                 };
                 self.record.resize(count);
             }
@@ -349,6 +348,9 @@ impl Machine {
     }
 
     pub(super) fn update(&mut self, arith: Arith, place: &LValue, value: &Get) -> Ran<f64> {
+        if rules::is_gawk() && matches!(arith, Arith::Divide | Arith::Remainder) {
+            return self.divide(arith, place, value);
+        }
         if let LValue::Element(table, index) = place {
             // Operands without side effects can be evaluated in any order.
             if is_still(value) || index.iter().all(is_still) {
@@ -371,6 +373,15 @@ impl Machine {
         if let Some(Value::Number(number)) = self.variable(place) {
             *number = calculate(arith, *number, by);
             return Ok(*number);
+        }
+        self.change(place, |number| calculate(arith, number, by))
+    }
+
+    /// Divides what a place holds, unless by zero.
+    fn divide(&mut self, arith: Arith, place: &LValue, value: &Get) -> Ran<f64> {
+        let by = self.number(value)?;
+        if divides_by_zero(arith, by) {
+            return Err(self.fatal(&RuntimeError::DivisionByZero(arith, true)));
         }
         self.change(place, |number| calculate(arith, number, by))
     }

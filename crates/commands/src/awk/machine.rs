@@ -6,15 +6,17 @@ use std::sync::Arc;
 use super::arithmetic::calculate;
 use super::array::{Array, Seed};
 use super::code::{
-    self, Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When, is_number,
+    Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When, is_number,
 };
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Piece, Size};
-use super::number;
+use super::number::{self, Style};
 use super::pattern::Pattern;
 use super::record::Record;
+use super::rules;
 use super::string_switch::Choice;
+use super::tree::Arith;
 use super::value::Value;
 
 /// Why a program ends before its input does.
@@ -25,6 +27,48 @@ pub(super) enum Stop {
     Fatal,
     /// A sum depends on the order.
     Inexact,
+}
+
+/// What ends a program with a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RuntimeError {
+    /// A field with this number.
+    NegativeField(f64),
+    /// NF set to a negative number.
+    NegativeCount,
+    /// `/` or `%`; whether it also assigns.
+    DivisionByZero(Arith, bool),
+    /// A string made by `sprintf`.
+    LongText,
+}
+
+impl RuntimeError {
+    fn in_mawk(self) -> String {
+        match self {
+            RuntimeError::NegativeField(number) => {
+                let mut shown = Vec::new();
+                number::general(number, 6, &Style::default(), &mut shown);
+                format!("run time error: negative field index ${}", shown.escape_ascii())
+            }
+            RuntimeError::NegativeCount => "run time error: negative value assigned to NF".to_owned(),
+            // It computes infinity, or NaN.
+            RuntimeError::DivisionByZero(..) => String::new(),
+            RuntimeError::LongText => "program limit exceeded: sprintf buffer size=8192".to_owned(),
+        }
+    }
+
+    fn in_gawk(self) -> String {
+        match self {
+            RuntimeError::NegativeField(number) => format!("attempt to access field {}", number as i64),
+            RuntimeError::NegativeCount => "NF set to negative value".to_owned(),
+            RuntimeError::DivisionByZero(Arith::Divide, false) => "division by zero attempted".to_owned(),
+            RuntimeError::DivisionByZero(Arith::Divide, true) => "division by zero attempted in `/='".to_owned(),
+            RuntimeError::DivisionByZero(_, false) => "division by zero attempted in `%'".to_owned(),
+            RuntimeError::DivisionByZero(_, true) => "division by zero attempted in `%='".to_owned(),
+            // It has no such limit.
+            RuntimeError::LongText => String::new(),
+        }
+    }
 }
 
 /// The control flow after a statement.
@@ -206,7 +250,8 @@ impl Machine {
                     continue;
                 }
                 Do::Run(Get::Update(arith, place, value))
-                    if matches!(**place, LValue::Global(_) | LValue::Local(_)) =>
+                    if matches!(**place, LValue::Global(_) | LValue::Local(_))
+                        && !matches!(arith, Arith::Divide | Arith::Remainder) =>
                 {
                     let by = self.number(value)?;
                     match self.number_at(place) {
@@ -261,7 +306,11 @@ impl Machine {
             Do::Clear(table) => self.table(*table).clear(),
             Do::Exit(value) => {
                 if let Some(value) = value {
-                    self.status = number::to_integer(self.number(value)?) & 0xFF;
+                    // A variable that was never set is no status to gawk.
+                    let value = self.value(value)?;
+                    if !(rules::is_gawk() && matches!(value, Value::Unset)) {
+                        self.status = number::to_integer(value.number()) & 0xFF;
+                    }
                 }
                 return Err(Stop::Exit);
             }
@@ -548,31 +597,36 @@ impl Machine {
         }
     }
 
-    /// Stores the message that the real awk would print, `what` and then FILENAME, FNR and NR, without the leading `awk: `.
-    /// Returns the stop that ends the program.
-    pub(super) fn fatal(&mut self, what: &str) -> Stop {
+    /// Stores the message that the real awk would print, without the leading `awk: `. Returns the stop that ends the
+    /// program.
+    pub(super) fn fatal(&mut self, error: &RuntimeError) -> Stop {
         let name = self.file_name.escape_ascii();
         let (file, all) = (self.file_records, self.records);
-        self.said = format!("{what}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n");
+        self.said = if rules::is_gawk() {
+            let place = if file > 0 { format!("(FILENAME={name} FNR={file}) ") } else { String::new() };
+            format!("cmd. line:1: {place}fatal: {}\n", error.in_gawk())
+        } else {
+            format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk())
+        };
         Stop::Fatal
     }
 }
 
-/// Returns the character for `%c`.
+/// Returns the character for `%c`: of an empty string, a NUL.
 fn character(value: &Value) -> u8 {
-    let of_number = |number: f64| number::to_integer(number) as u8;
+    let of_number = |number: f64| match rules::is_gawk() {
+        true if number < 0.0 => number as i64 as u8,
+        true => number as u64 as u8,
+        false => number::to_integer(number) as u8,
+    };
+    let of_text = |text: &[u8]| text.first().copied().unwrap_or(0);
     match value {
         Value::Unset => 0,
         Value::Number(number) => of_number(*number),
-        Value::Text(text) => text.bytes().first().copied().unwrap_or(0),
+        Value::Text(text) => of_text(text.bytes()),
         Value::Input(text) => match number::looks_like(text.bytes()) {
             Some(number) => of_number(number),
-            None => text.bytes().first().copied().unwrap_or(0),
+            None => of_text(text.bytes()),
         },
     }
-}
-
-/// Parses a replacement at run time.
-pub(super) fn parts_of(text: &[u8]) -> Vec<code::ReplacementPart> {
-    code::replacement(text)
 }

@@ -25,6 +25,7 @@ mod first_of_each_key;
 mod fold;
 mod for_in_order;
 mod format;
+mod gawk;
 mod kernel;
 mod length_filter;
 mod lex;
@@ -38,6 +39,7 @@ mod pattern_pieces;
 mod portable_subset;
 mod print_fields;
 mod record;
+mod rules;
 mod set_field_to_constant;
 mod single_byte;
 mod stateless;
@@ -55,6 +57,7 @@ mod whole_lines;
 
 use pelton_stream::Kernel;
 
+use crate::regex::Judges;
 use crate::{
     Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, Input, InputFacts,
     OutputFacts, Scripts,
@@ -65,6 +68,7 @@ use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
 use kernel::{AwkKernel, ProgramTraits};
 use names::Names;
+use rules::Rules;
 pub(crate) use stateless::stateless;
 
 /// The language that a program is read as.
@@ -72,6 +76,11 @@ pub(crate) use stateless::stateless;
 pub(crate) enum Dialect {
     /// All of the tested mawk's.
     Mawk,
+    /// All of the tested gawk's, with strings of bytes, or of characters where the locale has them.
+    Gawk {
+        /// Whether the locale is one of UTF-8.
+        utf8: bool,
+    },
     /// That in which all awks agree ([`portable_subset`]): for gawk, the one true awk and other versions of
     /// mawk, which differ in numbers and expressions.
     Portable,
@@ -81,9 +90,25 @@ impl Dialect {
     fn of(context: &Context) -> Accept<Dialect> {
         match context.implementation.family() {
             Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => Ok(Dialect::Mawk),
+            Some(Family::Gawk) if context.implementation.is_tested(Family::Gawk) => {
+                Ok(Dialect::Gawk { utf8: context.locale.ctype != Charset::C })
+            }
             Some(Family::Mawk | Family::Gawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
         }
+    }
+
+    fn is_gawk(self) -> bool {
+        matches!(self, Dialect::Gawk { .. })
+    }
+
+    /// Whether strings are of characters, not of bytes.
+    fn has_characters(self) -> bool {
+        self == Dialect::Gawk { utf8: true }
+    }
+
+    fn rules(self) -> Rules {
+        if self.is_gawk() { Rules::Gawk } else { Rules::Mawk }
     }
 }
 
@@ -141,6 +166,7 @@ fn accept_as(
         return Declined::because("the characters of this locale");
     }
     let dialect = Dialect::of(context)?;
+    rules::follow(dialect.rules());
     let line = arguments::parse(args, dialect, scripts)?;
     let program = parse::parse(&line.program, dialect)?;
     if !locale.plain_case && changes_case(&program) {
@@ -153,6 +179,9 @@ fn accept_as(
         return Declined::because("-v gives a value to what is no variable");
     }
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
+    if dialect.is_gawk() {
+        gawk::check(&program, &names, &line, &analysis, &context.locale)?;
+    }
     let mut given = arguments::given(&line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);
     let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {
@@ -188,7 +217,7 @@ fn accept_as(
         portable_subset::check(&program, &line, locale.ctype)
             .map_err(|_| Declined::new("what may be numbers with the decimal point of this locale"))?;
     }
-    if dialect != Dialect::Mawk {
+    if dialect == Dialect::Portable {
         portable_subset::check(&program, &line, locale.ctype)?;
         if !resumes {
             return Declined::because(
@@ -196,7 +225,16 @@ fn accept_as(
             );
         }
     }
-    if reads && !resumes && meets_nul(&program) {
+    let judges = match dialect.has_characters() {
+        true => gawk::judges(&program, &compiled)?,
+        false => Judges::AnyBytes,
+    };
+    if reads && !resumes && judges != Judges::AnyBytes {
+        return Declined::because(
+            "characters beyond ASCII, in a program whose records know of each other, or with several inputs",
+        );
+    }
+    if reads && !resumes && dialect == Dialect::Mawk && meets_nul(&program) {
         return Declined::because(
             "tolower, toupper or a replacement from the input, which mawk cuts at a NUL",
         );
@@ -205,7 +243,10 @@ fn accept_as(
         name,
         record_end: compiled.code.record_end,
         reads,
-        minds_nul: resumes && (dialect != Dialect::Mawk || meets_nul(&program) || formats(&program)),
+        minds_nul: resumes && (dialect == Dialect::Portable
+                || dialect == Dialect::Mawk && (meets_nul(&program) || formats(&program))),
+        judges,
+        rules: dialect.rules(),
         shares: apart
             && analysis.settles.is_some()
             && analysis.joined.is_empty()

@@ -1,5 +1,6 @@
 //! Converts numbers from and to strings, as C's strtod and printf in the C locale.
 
+use super::rules;
 use super::text::append;
 
 /// mawk's largest integer: it prints larger ones as `%.6g`.
@@ -27,7 +28,7 @@ pub(super) fn prefix(text: &[u8]) -> f64 {
     if at > 0 && !goes_on {
         return value as f64;
     }
-    scan(text).0
+    if rules::is_gawk() { scan_as_gawk(text).0 } else { scan(text).0 }
 }
 
 /// Parses the usual case: digits, possibly with a point. Both operands of the division are exact, so there is
@@ -56,14 +57,16 @@ fn plain(text: &[u8]) -> Option<f64> {
     }
 }
 
-/// Returns the number that a string from the input looks like: only the number and blanks around it.
-///
-/// By mawk's rules: it must begin like a number and end with a digit or a point, and be neither too large nor
-/// too small.
+/// Returns the number that a string from the input looks like: only the number and blanks around it. It must be neither
+/// too large nor too small, and for mawk begin like a number and end with a digit or a point.
 #[inline]
 pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     if let Some(number) = plain(text) {
         return Some(number);
+    }
+    if rules::is_gawk() {
+        let (number, looks_like_one) = scan_as_gawk(text);
+        return looks_like_one.then_some(number);
     }
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
     let start = text.iter().position(|byte| !is_blank(byte))?;
@@ -75,6 +78,42 @@ pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     }
     let (number, length, out_of_range) = scan(text);
     (length == text.len() && !out_of_range).then_some(number)
+}
+
+/// Parses as gawk does. Returns the number that the text begins with, and whether there are only blanks around it.
+///
+/// `+nan`, `-inf` and the like are numbers if nothing stands behind them; other names, and hexadecimal digits, never are.
+fn scan_as_gawk(text: &[u8]) -> (f64, bool) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let Some(start) = text.iter().position(|byte| !is_space(byte)) else { return (0.0, false) };
+    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
+    let text = &text[start..end];
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let signed = |number: f64| if negative { -number } else { number };
+    match digits {
+        [first, ..] if digits.len() == text.len() && first.is_ascii_alphabetic() => return (0.0, false),
+        [b'0', b'x' | b'X', ..] => return (0.0, false),
+        [a, b, c, rest @ ..] => {
+            let number = match [a, b, c].map(u8::to_ascii_lowercase) {
+                [b'i', b'n', b'f'] => Some(f64::INFINITY),
+                [b'n', b'a', b'n'] => Some(f64::NAN),
+                _ => None,
+            };
+            if let Some(number) = number {
+                return if rest.is_empty() { (signed(number), true) } else { (0.0, false) };
+            }
+        }
+        _ => {}
+    }
+    let (number, length, out_of_range) = decimal(digits);
+    if length == 0 {
+        return (0.0, false);
+    }
+    (signed(number), length == digits.len() && !out_of_range)
 }
 
 /// Parses like strtod. Returns the number, its length in bytes, and whether it is out of range.
@@ -233,8 +272,20 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     let integer = to_integer(number);
     if f64::from(integer) == number {
         write_integer(integer.into(), out);
+    } else if rules::is_gawk() && (number.trunc() == number || number.is_nan()) {
+        write_large(number, out);
     } else {
         general(number, 6, &Style::default(), out);
+    }
+}
+
+/// Appends an integer of any size with all its digits, and what is no finite number with its sign, as gawk does.
+pub(super) fn write_large(number: f64, out: &mut Vec<u8>) {
+    if !number.is_finite() && number.is_sign_positive() {
+        out.push(b'+');
+    }
+    if !special(number, &Style::default(), out) {
+        out.extend_from_slice(format!("{number:.0}").as_bytes());
     }
 }
 

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use crate::regex::{self, Flavour, Newline, Options, Regex, Shape};
-use crate::{Accept, Declined};
+use crate::regex::{self, Flavour, Judges, Newline, Options, Regex, Shape};
+use crate::{Accept, Charset, Declined};
 
 use super::Dialect;
+use super::rules;
 use super::single_byte::Single;
 
 /// A compiled expression.
@@ -20,6 +21,8 @@ pub(super) struct Pattern {
     single: Option<Single>,
     /// The expression in sed's syntax.
     translated: Vec<u8>,
+    /// Whether it matches characters of UTF-8, not bytes.
+    has_characters: bool,
 }
 
 /// Forms that need no automaton.
@@ -39,8 +42,13 @@ impl Pattern {
             return Declined::because("an empty regular expression");
         }
         let translated = Translator { text, at: 0, depth: 0, dialect }.all()?;
-        let options =
-            Options { newline: Newline::IsCharacter, spans: true, ..Options::new(Flavour::SedExtended) };
+        let charset = if dialect.has_characters() { Charset::Utf8 } else { Charset::C };
+        let options = Options {
+            charset,
+            newline: Newline::IsCharacter,
+            spans: true,
+            ..Options::new(Flavour::SedExtended)
+        };
         let mut regex = regex::compile(&[&translated], &options)?;
         regex.be_patient();
         let single = match regex.shape() {
@@ -50,7 +58,9 @@ impl Pattern {
             }
             _ => regex.led_run().map(|sets| Single::new(Box::new(sets.head), Some(&sets.run))),
         };
-        Ok(Pattern { regex, plain: plain(text), single, translated })
+        let single = single.filter(|_| regex.judges() == Judges::AnyBytes && !dialect.has_characters());
+        let has_characters = dialect.has_characters();
+        Ok(Pattern { regex, plain: plain(text), single, translated, has_characters })
     }
 
     /// Returns the expression for many lines at once: no match crosses lines. `None` if a single line may
@@ -59,8 +69,9 @@ impl Pattern {
         if matches!(self.plain, Some(Plain::Whole(_))) {
             return None;
         }
+        let charset = if self.has_characters { Charset::Utf8 } else { Charset::C };
         let options =
-            Options { newline: Newline::EndsLine, spans: true, ..Options::new(Flavour::SedExtended) };
+            Options { charset, newline: Newline::EndsLine, spans: true, ..Options::new(Flavour::SedExtended) };
         let mut regex = regex::compile(&[&self.translated], &options).ok()?;
         regex.be_patient();
         Some(regex)
@@ -70,6 +81,7 @@ impl Pattern {
     pub(super) fn is_match(&mut self, text: &[u8]) -> bool {
         match &self.plain {
             // mawk compares strings as C does: up to a NUL.
+            Some(Plain::Whole(whole)) if rules::is_gawk() => text == whole,
             Some(Plain::Whole(whole)) => {
                 text.starts_with(whole) && matches!(text.get(whole.len()), None | Some(0))
             }
@@ -88,6 +100,11 @@ impl Pattern {
     /// Calls `found` for successive matches, each after the previous one, an empty one a byte later.
     pub(super) fn each(&mut self, text: &[u8], found: impl FnMut(usize, usize)) {
         self.regex.each(text, found);
+    }
+
+    /// Returns which texts it judges; `spans`: whether its matches matter, and not only that there are some.
+    pub(super) fn judges(&self, spans: bool) -> Judges {
+        if spans { self.regex.judges().max(self.regex.judges_all()) } else { self.regex.judges() }
     }
 
     /// Returns the set, if every match is one member of it, or one and a run after it.
@@ -185,6 +202,13 @@ impl Translator<'_> {
                 }
                 b'[' => self.bracket(&mut out)?,
                 b'{' if self.dialect == Dialect::Mawk => out.extend_from_slice(b"\\{"),
+                b'{' if self.dialect.is_gawk() => {
+                    if was_first || was_repeated {
+                        return Declined::because("a repetition of nothing, or of a repetition");
+                    }
+                    repeated = true;
+                    self.interval(&mut out)?;
+                }
                 b'{' => return Declined::because("a brace in an expression"),
                 b'}' => out.extend_from_slice(b"\\}"),
                 b'\\' => {
@@ -200,6 +224,26 @@ impl Translator<'_> {
             return Declined::because("an unmatched opening parenthesis");
         }
         Ok(out)
+    }
+
+    /// Copies an interval, after its brace: `{2}`, `{2,}`, `{2,5}`.
+    fn interval(&mut self, out: &mut Vec<u8>) -> Accept<()> {
+        let rest = &self.text[self.at..];
+        let end = memchr::memchr(b'}', rest).unwrap_or(0);
+        let mut bounds = rest[..end].split(|byte| *byte == b',');
+        let is_number = |text: &[u8]| (1..=3).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+        let plain = match (bounds.next(), bounds.next(), bounds.next()) {
+            (Some(least), None, None) => is_number(least),
+            (Some(least), Some(most), None) => is_number(least) && (most.is_empty() || is_number(most)),
+            _ => false,
+        };
+        if !plain {
+            return Declined::because("a brace in an expression that begins no interval");
+        }
+        out.push(b'{');
+        out.extend_from_slice(&rest[..=end]);
+        self.at += end + 1;
+        Ok(())
     }
 
     /// Returns the character of an escape.

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::fields::{self, Block, Piece, Pieces, Separator};
+use super::rules;
 use super::number;
 use super::text::{Text, append};
 use super::value::{Operand, Value};
@@ -285,7 +286,8 @@ impl Record {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         let mut like_input = false;
-        if let ([piece], None) = (self.pieces.found.as_slice(), &rest) {
+        if !rules::is_gawk()
+            && let ([piece], None) = (self.pieces.found.as_slice(), &rest) {
             match self.values.get(piece.end).filter(|_| piece.is_own()) {
                 None | Some(Value::Input(_)) => like_input = true,
                 Some(own @ (Value::Number(_) | Value::Unset)) => {
@@ -355,6 +357,15 @@ impl Record {
             self.values.push(value);
         }
         self.whole = Whole::Stale;
+    }
+
+    /// Adds empty fields up to this one, and leaves the record as it is, as gawk does where a field may be assigned.
+    pub(super) fn reach(&mut self, field: usize) {
+        if self.count() < field {
+            self.find(usize::MAX);
+            self.extend(field);
+            self.count = None;
+        }
     }
 
     /// Assigns NF.

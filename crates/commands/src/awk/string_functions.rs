@@ -2,8 +2,10 @@
 
 use super::code::{Get, LValue, OFS, RLENGTH, RSTART, Replacement, ReplacementPart, Table, is_still};
 use super::fields::split;
-use super::machine::{Machine, Ran, parts_of};
+use super::code::replacement;
+use super::machine::{Machine, Ran};
 use super::number::{self, written};
+use super::rules;
 use super::substitute::replace;
 use super::value::Value;
 
@@ -28,7 +30,7 @@ impl Machine {
         Ok(pieces as f64)
     }
 
-    /// Cuts as mawk does: start and length lose their fractions first, and positions before the beginning are
+    /// Cuts a string: start and length lose their fractions first, and positions before the beginning are
     /// not counted quite as in POSIX.
     pub(super) fn substr(
         &mut self,
@@ -94,7 +96,7 @@ impl Machine {
             Replacement::Fixed(parts) => parts,
             Replacement::Made(expr) => {
                 let text = self.text(expr)?;
-                made = parts_of(&text);
+                made = replacement(&text);
                 self.give_back(text);
                 &made
             }
@@ -125,6 +127,11 @@ impl Machine {
                 count
             }
             Some(place) => {
+                if let LValue::Field(field) = place
+                    && rules::is_gawk()
+                {
+                    self.record.reach(field);
+                }
                 let mut text = self.buffer();
                 self.get(&place)?.write(&mut text);
                 let count = replace(&mut self.patterns[pattern], all, parts, &text, &mut out);
@@ -140,10 +147,13 @@ impl Machine {
     }
 }
 
-/// Cuts as mawk does: positions before the beginning are not counted quite as in POSIX.
+/// Cuts as mawk does, or as gawk does, in which positions before the beginning do not count.
 fn cut(text: &[u8], start: i32, mut count: i32) -> &[u8] {
     let size = text.len() as i32;
     let mut at = start.wrapping_sub(1);
+    if rules::is_gawk() {
+        at = start.max(1) - 1;
+    }
     if at > size {
         count = 0;
     }

@@ -6,6 +6,7 @@ use crate::regex::Regex;
 
 use super::code::{Code, Do, Get, LValue, ORS, Replacement, ReplacementPart, When};
 use super::pattern::Pattern;
+use super::rules;
 use super::single_byte::Single;
 use super::text::{self, append_part};
 use super::value::Value;
@@ -38,7 +39,7 @@ pub(super) fn replace(
         // An empty match directly after a match does not count.
         if !(start == end && last_end == Some(start)) {
             count += 1;
-            if varies && last.is(&text[start..end], parts, out) {
+            if varies && !rules::is_gawk() && last.is(&text[start..end], parts, out) {
                 append_part(text, start..end, out);
             } else {
                 let begin = out.len();

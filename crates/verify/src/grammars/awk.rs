@@ -41,7 +41,22 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         case.files.iter_mut().for_each(|(_, content)| *content = data(rng));
     }
     case.files.extend(program.map(|text| ("program".to_owned(), text.into_bytes())));
+    if command == "gawk" {
+        avoid_infinity(&mut case);
+    }
     case
+}
+
+/// Leaves out numbers beyond all bounds: gawk 5.2.1 prints infinity from memory that was already overwritten, where it stands
+/// in a field that was computed.
+fn avoid_infinity(case: &mut Case) {
+    let avoid = |text: &mut Vec<u8>| {
+        while let Some(at) = text.windows(5).position(|found| found == b"1e400") {
+            text[at + 2] = b'2';
+        }
+    };
+    avoid(&mut case.stdin);
+    case.files.iter_mut().for_each(|(_, content)| avoid(content));
 }
 
 /// Whatever `awk` is.
@@ -609,6 +624,10 @@ impl Writer<'_> {
                 "{",
                 "\\/",
                 "(,[^,]*;)",
+                "a{2}",
+                "[0-9]{1,2}",
+                "(ab){2,}",
+                "b{0,1}",
                 "(a[^b]*b|[0-9]+)",
             ])
         };

@@ -51,6 +51,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "echo", case: echo::case },
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
+    Grammar { command: "gawk", case: awk::case },
     Grammar { command: "gawk", case: awk::plain },
     Grammar { command: "gawk", case: awk_wide::case },
     Grammar { command: "grep", case: grep::case },

@@ -1,0 +1,172 @@
+//! What of gawk's language is its own: what it says to standard error, and where its characters are no bytes.
+
+use crate::regex::Judges;
+use crate::{Accept, Declined};
+
+use super::analyse::Analysis;
+use super::arguments::Line;
+use super::code::{Get, is_number};
+use super::compile::Compiled;
+use super::fields::Separator;
+use super::format::{Piece, arguments};
+use super::names::{Names, bodies};
+use super::tree::{Arith, Builtin, Expr, Program, Statement};
+use super::visit::{each_expr, each_statement, every_expr};
+
+/// Declines programs of which gawk may say something that is not known here.
+pub(super) fn check(
+    program: &Program,
+    names: &Names,
+    line: &Line,
+    analysis: &Analysis,
+    locale: &crate::Locale,
+) -> Accept<()> {
+    let mut warns = false;
+    let mut divides = false;
+    every_expr(program, &mut |expr| match expr {
+        Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _) => warns = true,
+        Expr::Arith(Arith::Divide | Arith::Remainder, _, by) => divides |= **by == Expr::Number(0.0),
+        _ => {}
+    });
+    let is_element = |arg: &Expr| match arg {
+        Expr::Element(..) => true,
+        Expr::Group(inner) => matches!(inner.as_slice(), [Expr::Element(..)]),
+        _ => false,
+    };
+    let mut passes = false;
+    every_expr(program, &mut |expr| passes |= matches!(expr, Expr::Call(_, args) if args.iter().any(is_element)));
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            passes |= matches!(statement, Statement::Delete(_, Some(index)) if index.iter().any(is_element));
+        });
+    }
+    if passes {
+        return Declined::because("an element as an argument or an index, which gawk may take for an array");
+    }
+    if asks_length_early(program, names) {
+        return Declined::because("the length of what gawk may not know as an array yet");
+    }
+    if warns {
+        return Declined::because("sqrt, log or exp, of which gawk may warn");
+    }
+    if divides {
+        return Declined::because("a division by the constant 0");
+    }
+    if analysis.may_fail {
+        locale.messages.in_english()?;
+        if line.script.is_some() || line.program.trim_ascii().contains(&b'\n') {
+            return Declined::because("an error may end it, and gawk's message names the line of the program");
+        }
+    }
+    Ok(())
+}
+
+/// Declines `%c` of what may be an empty string: gawk prints the byte that lies behind it in memory.
+pub(super) fn check_characters(pieces: &[Piece], args: &[Get]) -> Accept<()> {
+    let mut at = 0;
+    for piece in pieces {
+        let length = arguments(std::slice::from_ref(piece));
+        let arg = args.get((at + length).saturating_sub(1));
+        at += length;
+        let is_sure = arg.is_some_and(|arg| match arg {
+            Get::Text(text) => !text.bytes().is_empty(),
+            arg => is_number(arg),
+        });
+        if matches!(piece, Piece::Conversion(conversion) if conversion.what == b'c') && !is_sure {
+            return Declined::because("printf %c of what may be an empty string");
+        }
+    }
+    Ok(())
+}
+
+/// Whether the length of an array may be asked for before it is one: gawk then takes it for no array from there on. In END
+/// it may, if nothing else there uses the array.
+fn asks_length_early(program: &Program, names: &Names) -> bool {
+    let is_array = |name: &str| names.arrays.iter().any(|(_, array)| array == name);
+    let lengths = |expr: &Expr| match expr {
+        Expr::Builtin(Builtin::Length, args) => match args.as_slice() {
+            [Expr::Name(name)] if is_array(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut all = Vec::new();
+    every_expr(program, &mut |expr| all.extend(lengths(expr)));
+    if all.is_empty() {
+        return false;
+    }
+    let (mut at_the_end, mut others) = (Vec::new(), Vec::new());
+    for statement in program.end.iter().flatten() {
+        each_statement(statement, &mut |statement| {
+            if let Statement::ForIn(_, name, _) | Statement::Delete(name, _) = statement {
+                others.push(name.clone());
+            }
+            for expr in statement.parts().0 {
+                each_expr(expr, &mut |expr| {
+                    at_the_end.extend(lengths(expr));
+                    match expr {
+                        Expr::Element(name, _) | Expr::In(_, name) => others.push(name.clone()),
+                        Expr::Call(..) | Expr::Builtin(Builtin::Split, _) => others.extend(all.iter().cloned()),
+                        _ => {}
+                    }
+                });
+            }
+        });
+    }
+    at_the_end.len() < all.len() || all.iter().any(|name| others.contains(name))
+}
+
+/// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters. Declines
+/// programs that count characters: gawk warns once of bytes that are none, with the number of the record.
+pub(super) fn judges(program: &Program, compiled: &Compiled) -> Accept<Judges> {
+    if counts_characters(program) {
+        return Declined::because("characters are counted or changed, and gawk warns of bytes that are none");
+    }
+    let patterns = compiled.patterns.iter().map(|pattern| pattern.judges(true));
+    let separators = compiled.separators.iter().chain([&compiled.code.fields]);
+    Ok(patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes))
+}
+
+/// Whether it counts, cuts or changes characters.
+fn counts_characters(program: &Program) -> bool {
+    let mut counts = false;
+    every_expr(program, &mut |expr| {
+        counts |= match expr {
+            Expr::LengthAlone => true,
+            Expr::Builtin(builtin, args) => match builtin {
+                Builtin::Sprintf => pads(args),
+                Builtin::Length
+                | Builtin::Substr
+                | Builtin::Index
+                | Builtin::Match
+                | Builtin::ToLower
+                | Builtin::ToUpper => true,
+                _ => false,
+            },
+            _ => false,
+        };
+    });
+    for (_, statement) in bodies(program) {
+        each_statement(statement, &mut |statement| {
+            counts |= matches!(statement, Statement::Printf(args, _) if pads(args));
+        });
+    }
+    counts
+}
+
+/// Whether a format has more for strings than a plain `%s`.
+fn pads(args: &[Expr]) -> bool {
+    let Some(Expr::Text(format)) = args.first() else { return true };
+    let mut rest = format.as_slice();
+    while let Some(at) = memchr::memchr(b'%', rest) {
+        rest = &rest[at + 1..];
+        let options = rest.iter().take_while(|byte| !byte.is_ascii_alphabetic() && **byte != b'%').count();
+        match rest.get(options) {
+            Some(b's') if options > 0 => return true,
+            Some(b'c') => return true,
+            _ => {}
+        }
+        rest = rest.get(options + 1..).unwrap_or_default();
+    }
+    false
+}
