@@ -401,7 +401,7 @@ impl Compiler<'_> {
         }
         let args = self.gets(&args[1..])?;
         if self.given.dialect.is_gawk() {
-            super::gawk::check_characters(&pieces, &args)?;
+            super::gawk::check_format(&pieces, &args)?;
         }
         Ok((pieces, args))
     }

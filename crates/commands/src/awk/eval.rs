@@ -264,9 +264,7 @@ impl Machine {
         }
         let right = Operand::Number(right);
         match left {
-            Get::Of(LValue::Field(field)) => {
-                Ok(compare(order, self.record.field(*field).operand(), right))
-            }
+            Get::Of(LValue::Field(field)) => Ok(compare(order, self.record.field(*field).operand(), right)),
             Get::Of(place @ (LValue::Global(_) | LValue::Local(_) | LValue::Element(..))) => {
                 self.with(place, |left| compare(order, left.as_operand(), right))
             }

@@ -18,6 +18,14 @@ pub(super) enum Separator {
 }
 
 impl Separator {
+    /// Returns the pattern, if it is one.
+    pub(super) fn pattern(&self) -> Option<&Pattern> {
+        match self {
+            Separator::Pattern(pattern) => Some(pattern),
+            _ => None,
+        }
+    }
+
     /// Returns which texts it judges, where strings are of characters.
     pub(super) fn judges(&self) -> Judges {
         match self {

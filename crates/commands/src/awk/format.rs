@@ -22,7 +22,7 @@ pub(super) struct Conversion {
     left: bool,
     plus: bool,
     space: bool,
-    alternative: bool,
+    pub(super) alternative: bool,
     zero: bool,
     pub(super) width: Size,
     pub(super) precision: Size,
@@ -274,14 +274,19 @@ impl Conversion {
         }
     }
 
-    /// Appends a number. mawk cuts integers to 32 bits; gawk cuts none, and pads only what is finite.
+    /// Appends a number. mawk cuts integers to 32 bits; gawk cuts none, and until 5.2 pads only what is
+    /// finite.
     pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
         if self.write_plainly(number, out) {
             return;
         }
         if rules::is_gawk() {
             if !number.is_finite() {
-                return number::write_large(number, out);
+                let start = out.len();
+                number::write_large(number, out);
+                return if rules::pads_infinity() {
+                    self.fill_up(start, out)
+                };
             }
             let unsigned = matches!(self.what, b'o' | b'x' | b'X' | b'u');
             if unsigned && unsigned_of(number).is_none() {
@@ -326,20 +331,17 @@ impl Conversion {
             let unsigned = if number >= 4_294_967_295.0 { u32::MAX } else { number.max(0.0) as u32 };
             (integer.unsigned_abs().to_string(), integer < 0, u64::from(unsigned))
         };
-        // To gawk, 0.1 is not 0, though its digits are.
-        let marks = self.alternative && if rules::is_gawk() { number != 0.0 } else { unsigned != 0 };
         let (mut figures, mut prefix) = match self.what {
             b'd' | b'i' => (magnitude, if negative { "-" } else { "" }),
             b'o' => (format!("{unsigned:o}"), ""),
-            b'x' => (format!("{unsigned:x}"), if marks { "0x" } else { "" }),
-            b'X' => (format!("{unsigned:X}"), if marks { "0X" } else { "" }),
+            b'x' => (format!("{unsigned:x}"), if self.alternative && unsigned != 0 { "0x" } else { "" }),
+            b'X' => (format!("{unsigned:X}"), if self.alternative && unsigned != 0 { "0X" } else { "" }),
             _ => (unsigned.to_string(), ""),
         };
         if precision == Some(0) && figures == "0" {
             figures.clear();
         }
-        let leads = if rules::is_gawk() { marks } else { self.alternative && !figures.starts_with('0') };
-        if self.what == b'o' && leads {
+        if self.what == b'o' && self.alternative && !figures.starts_with('0') {
             prefix = "0";
         }
         let octal = usize::from(prefix == "0");

@@ -1,7 +1,7 @@
 //! What of gawk's language is its own: what it says to standard error, and where its characters are no bytes.
 
 use crate::regex::Judges;
-use crate::{Accept, Declined};
+use crate::{Accept, Declined, Family, Implementation};
 
 use super::analyse::Analysis;
 use super::arguments::Line;
@@ -10,8 +10,31 @@ use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Piece, arguments};
 use super::names::{Names, bodies};
+use super::pattern::Pattern;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr};
+
+/// Versions in which `x+x+` matches one x.
+const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
+/// Versions that pad infinity, and end with an internal error where a search that may find nothing meets bytes that are no
+/// characters.
+pub(super) const FROM_5_3: &[&str] = &["5.3.0", "5.3.1", "5.3.2"];
+
+/// Declines patterns that this version does not search for as the tested one does.
+pub(super) fn check_version(compiled: &Compiled, implementation: &Implementation, utf8: bool) -> Accept<()> {
+    let of_separators =
+        compiled.separators.iter().chain([&compiled.code.fields]).filter_map(Separator::pattern);
+    let mut patterns = compiled.patterns.iter().chain(of_separators);
+    if implementation.is_one_of(Family::Gawk, JOINS_REPETITIONS)
+        && patterns.clone().any(Pattern::repeats_twice)
+    {
+        return Declined::because("several repetitions in an expression, which this gawk may join");
+    }
+    if utf8 && implementation.is_one_of(Family::Gawk, FROM_5_3) && patterns.any(Pattern::may_match_nothing) {
+        return Declined::because("an expression that may match nothing, at which this gawk may crash");
+    }
+    Ok(())
+}
 
 /// Declines programs of which gawk may say something that is not known here.
 pub(super) fn check(
@@ -34,7 +57,9 @@ pub(super) fn check(
         _ => false,
     };
     let mut passes = false;
-    every_expr(program, &mut |expr| passes |= matches!(expr, Expr::Call(_, args) if args.iter().any(is_element)));
+    every_expr(program, &mut |expr| {
+        passes |= matches!(expr, Expr::Call(_, args) if args.iter().any(is_element))
+    });
     for (_, statement) in bodies(program) {
         each_statement(statement, &mut |statement| {
             passes |= matches!(statement, Statement::Delete(_, Some(index)) if index.iter().any(is_element));
@@ -55,24 +80,31 @@ pub(super) fn check(
     if analysis.may_fail {
         locale.messages.in_english()?;
         if line.script.is_some() || line.program.trim_ascii().contains(&b'\n') {
-            return Declined::because("an error may end it, and gawk's message names the line of the program");
+            return Declined::because(
+                "an error may end it, and gawk's message names the line of the program",
+            );
         }
     }
     Ok(())
 }
 
-/// Declines `%c` of what may be an empty string: gawk prints the byte that lies behind it in memory.
-pub(super) fn check_characters(pieces: &[Piece], args: &[Get]) -> Accept<()> {
+/// Declines formats that versions of gawk read differently, and `%c` of what may be an empty string: gawk prints the byte
+/// that lies behind it in memory.
+pub(super) fn check_format(pieces: &[Piece], args: &[Get]) -> Accept<()> {
     let mut at = 0;
     for piece in pieces {
         let length = arguments(std::slice::from_ref(piece));
         let arg = args.get((at + length).saturating_sub(1));
         at += length;
+        let Piece::Conversion(conversion) = piece else { continue };
+        if conversion.alternative {
+            return Declined::because("printf with the flag #");
+        }
         let is_sure = arg.is_some_and(|arg| match arg {
             Get::Text(text) => !text.bytes().is_empty(),
             arg => is_number(arg),
         });
-        if matches!(piece, Piece::Conversion(conversion) if conversion.what == b'c') && !is_sure {
+        if conversion.what == b'c' && !is_sure {
             return Declined::because("printf %c of what may be an empty string");
         }
     }
@@ -106,7 +138,9 @@ fn asks_length_early(program: &Program, names: &Names) -> bool {
                     at_the_end.extend(lengths(expr));
                     match expr {
                         Expr::Element(name, _) | Expr::In(_, name) => others.push(name.clone()),
-                        Expr::Call(..) | Expr::Builtin(Builtin::Split, _) => others.extend(all.iter().cloned()),
+                        Expr::Call(..) | Expr::Builtin(Builtin::Split, _) => {
+                            others.extend(all.iter().cloned())
+                        }
                         _ => {}
                     }
                 });

@@ -256,7 +256,11 @@ impl Kernel for AwkKernel {
             return Ok(Flow::Done);
         }
         if unjudged.is_some() {
-            let why = if nul.is_some() { "a NUL in the input" } else { "bytes that are no ASCII, or no characters" };
+            let why = if nul.is_some() {
+                "a NUL in the input"
+            } else {
+                "bytes that are no ASCII, or no characters"
+            };
             return Err(HandOver::at(judged, why));
         }
         Ok(Flow::More)

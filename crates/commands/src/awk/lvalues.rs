@@ -5,8 +5,8 @@ use super::array::{Array, Key};
 use super::code::{Get, LValue, OFS, Table, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
 use super::number::{self, written};
-use super::rules;
 use super::record::Found;
+use super::rules;
 use super::text::Text;
 use super::tree::Arith;
 use super::value::Value;
@@ -157,6 +157,10 @@ impl Machine {
 
     fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
         let number = self.number(index)?;
+        // What is beyond gawk's integers is the least of them.
+        if rules::is_gawk() && !(number < 9_223_372_036_854_775_808.0) {
+            return Err(self.fatal(&RuntimeError::NegativeField(f64::NEG_INFINITY)));
+        }
         if number >= 0.0 {
             return Ok(number::to_integer(number) as usize);
         }

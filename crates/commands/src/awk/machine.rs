@@ -62,7 +62,9 @@ impl RuntimeError {
             RuntimeError::NegativeField(number) => format!("attempt to access field {}", number as i64),
             RuntimeError::NegativeCount => "NF set to negative value".to_owned(),
             RuntimeError::DivisionByZero(Arith::Divide, false) => "division by zero attempted".to_owned(),
-            RuntimeError::DivisionByZero(Arith::Divide, true) => "division by zero attempted in `/='".to_owned(),
+            RuntimeError::DivisionByZero(Arith::Divide, true) => {
+                "division by zero attempted in `/='".to_owned()
+            }
             RuntimeError::DivisionByZero(_, false) => "division by zero attempted in `%'".to_owned(),
             RuntimeError::DivisionByZero(_, true) => "division by zero attempted in `%='".to_owned(),
             // It has no such limit.

@@ -76,13 +76,15 @@ pub(crate) use stateless::stateless;
 pub(crate) enum Dialect {
     /// All of the tested mawk's.
     Mawk,
-    /// All of the tested gawk's, with strings of bytes, or of characters where the locale has them.
+    /// All of gawk's, with strings of bytes, or of characters where the locale has them.
     Gawk {
         /// Whether the locale is one of UTF-8.
         utf8: bool,
+        /// Whether it is 5.3 or later.
+        is_5_3: bool,
     },
-    /// That in which all awks agree ([`portable_subset`]): for gawk, the one true awk and other versions of
-    /// mawk, which differ in numbers and expressions.
+    /// That in which all awks agree ([`portable_subset`]): for the one true awk and other versions of mawk, which differ
+    /// in numbers and expressions.
     Portable,
 }
 
@@ -90,10 +92,11 @@ impl Dialect {
     fn of(context: &Context) -> Accept<Dialect> {
         match context.implementation.family() {
             Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => Ok(Dialect::Mawk),
-            Some(Family::Gawk) if context.implementation.is_tested(Family::Gawk) => {
-                Ok(Dialect::Gawk { utf8: context.locale.ctype != Charset::C })
-            }
-            Some(Family::Mawk | Family::Gawk | Family::OriginalAwk) => Ok(Dialect::Portable),
+            Some(Family::Gawk) => Ok(Dialect::Gawk {
+                utf8: context.locale.ctype != Charset::C,
+                is_5_3: context.implementation.is_one_of(Family::Gawk, gawk::FROM_5_3),
+            }),
+            Some(Family::Mawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
         }
     }
@@ -104,11 +107,15 @@ impl Dialect {
 
     /// Whether strings are of characters, not of bytes.
     fn has_characters(self) -> bool {
-        self == Dialect::Gawk { utf8: true }
+        matches!(self, Dialect::Gawk { utf8: true, .. })
     }
 
     fn rules(self) -> Rules {
-        if self.is_gawk() { Rules::Gawk } else { Rules::Mawk }
+        match self {
+            Dialect::Gawk { is_5_3: false, .. } => Rules::Gawk,
+            Dialect::Gawk { is_5_3: true, .. } => Rules::Gawk5_3,
+            Dialect::Mawk | Dialect::Portable => Rules::Mawk,
+        }
     }
 }
 
@@ -225,6 +232,9 @@ fn accept_as(
             );
         }
     }
+    if dialect.is_gawk() {
+        gawk::check_version(&compiled, &context.implementation, dialect.has_characters())?;
+    }
     let judges = match dialect.has_characters() {
         true => gawk::judges(&program, &compiled)?,
         false => Judges::AnyBytes,
@@ -243,7 +253,8 @@ fn accept_as(
         name,
         record_end: compiled.code.record_end,
         reads,
-        minds_nul: resumes && (dialect == Dialect::Portable
+        minds_nul: resumes
+            && (dialect == Dialect::Portable
                 || dialect == Dialect::Mawk && (meets_nul(&program) || formats(&program))),
         judges,
         rules: dialect.rules(),

@@ -70,8 +70,12 @@ impl Pattern {
             return None;
         }
         let charset = if self.has_characters { Charset::Utf8 } else { Charset::C };
-        let options =
-            Options { charset, newline: Newline::EndsLine, spans: true, ..Options::new(Flavour::SedExtended) };
+        let options = Options {
+            charset,
+            newline: Newline::EndsLine,
+            spans: true,
+            ..Options::new(Flavour::SedExtended)
+        };
         let mut regex = regex::compile(&[&self.translated], &options).ok()?;
         regex.be_patient();
         Some(regex)
@@ -110,6 +114,11 @@ impl Pattern {
     /// Returns the set, if every match is one member of it, or one and a run after it.
     pub(super) fn single(&self) -> Option<&Single> {
         self.single.as_ref()
+    }
+
+    /// Whether it has more than one repetition.
+    pub(super) fn repeats_twice(&self) -> bool {
+        self.translated.iter().filter(|byte| matches!(byte, b'*' | b'+' | b'?' | b'{')).count() > 1
     }
 
     /// Whether it could match the empty string.

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::fields::{self, Block, Piece, Pieces, Separator};
-use super::rules;
 use super::number;
+use super::rules;
 use super::text::{Text, append};
 use super::value::{Operand, Value};
 
@@ -287,7 +287,8 @@ impl Record {
         text.clear();
         let mut like_input = false;
         if !rules::is_gawk()
-            && let ([piece], None) = (self.pieces.found.as_slice(), &rest) {
+            && let ([piece], None) = (self.pieces.found.as_slice(), &rest)
+        {
             match self.values.get(piece.end).filter(|_| piece.is_own()) {
                 None | Some(Value::Input(_)) => like_input = true,
                 Some(own @ (Value::Number(_) | Value::Unset)) => {

@@ -12,6 +12,8 @@ pub(super) enum Rules {
     #[default]
     Mawk,
     Gawk,
+    /// From 5.3 on.
+    Gawk5_3,
 }
 
 thread_local! {
@@ -27,5 +29,10 @@ pub(super) fn follow(rules: Rules) {
 /// Whether this thread follows gawk.
 #[inline]
 pub(super) fn is_gawk() -> bool {
-    RULES.get() == Rules::Gawk
+    RULES.get() != Rules::Mawk
+}
+
+/// Whether formats pad infinity and NaN.
+pub(super) fn pads_infinity() -> bool {
+    RULES.get() == Rules::Gawk5_3
 }

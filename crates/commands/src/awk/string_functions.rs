@@ -1,8 +1,8 @@
 //! Runs a program: functions that cut, search and change strings.
 
+use super::code::replacement;
 use super::code::{Get, LValue, OFS, RLENGTH, RSTART, Replacement, ReplacementPart, Table, is_still};
 use super::fields::split;
-use super::code::replacement;
 use super::machine::{Machine, Ran};
 use super::number::{self, written};
 use super::rules;

@@ -49,7 +49,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
 
 /// Leaves out numbers beyond all bounds: gawk 5.2.1 prints infinity from memory that was already overwritten, where it stands
 /// in a field that was computed.
-fn avoid_infinity(case: &mut Case) {
+pub(super) fn avoid_infinity(case: &mut Case) {
     let avoid = |text: &mut Vec<u8>| {
         while let Some(at) = text.windows(5).position(|found| found == b"1e400") {
             text[at + 2] = b'2';

@@ -36,6 +36,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     for (_, content) in &mut case.files {
         *content = wide(rng);
     }
+    if command == "gawk" {
+        super::awk::avoid_infinity(&mut case);
+    }
     case
 }
 
