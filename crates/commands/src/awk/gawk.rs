@@ -68,6 +68,9 @@ pub(super) fn check(
     if passes {
         return Declined::because("an element as an argument or an index, which gawk may take for an array");
     }
+    if super::fractional_keys::may_index(program, &line.variables) {
+        return Declined::because("an index that may be a fraction, which gawk keeps apart");
+    }
     if asks_length_early(program, names) {
         return Declined::because("the length of what gawk may not know as an array yet");
     }

@@ -1,4 +1,4 @@
-//! `awk`: mawk.
+//! `awk`: mawk and gawk, and of other awks the subset in which all agree.
 //!
 //! The path of a program: text → [`parse`] (with [`lex`] and [`expression`]) → [`tree`] → [`names`], which
 //! names are arrays, [`effects`], reads and writes, and [`analyse`], whether records are independent →
@@ -25,6 +25,7 @@ mod first_of_each_key;
 mod fold;
 mod for_in_order;
 mod format;
+mod fractional_keys;
 mod gawk;
 mod kernel;
 mod length_filter;

@@ -36,7 +36,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     for (_, content) in &mut case.files {
         *content = wide(rng);
     }
-    if command == "gawk" {
+    if matches!(command, "awk" | "gawk") {
         super::awk::avoid_infinity(&mut case);
     }
     case

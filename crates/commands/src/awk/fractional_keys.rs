@@ -1,0 +1,174 @@
+//! Which programs may index an array by a number that is not whole.
+//!
+//! gawk keeps such elements apart from those of whole numbers, even if both have the same name: after `a[123456.7] = 1`
+//! there is an element `123457` that `a[123457]` does not find. So programs whose indices may be fractions are declined.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Arith, Builtin, Expr, Program, Statement};
+use super::visit::{every_expr, every_statement};
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// A whole number, or unset.
+    #[default]
+    Whole,
+    /// Text, perhaps one that looks like a number: as an index it stays as it is.
+    Text,
+    /// Any number.
+    Fraction,
+}
+
+/// The kinds of variables, and of the elements of arrays, by name.
+struct Kinds<'a>(BTreeMap<&'a str, Kind>);
+
+/// Whether an index may be a fraction. `variables` are set on the command line.
+pub(super) fn may_index(program: &Program, variables: &[(String, Vec<u8>)]) -> bool {
+    let mut kinds = Kinds(BTreeMap::new());
+    for (name, _) in variables {
+        kinds.0.insert(name, Kind::Text);
+    }
+    for parameter in program.functions.iter().flat_map(|function| &function.parameters) {
+        kinds.0.insert(parameter, Kind::Fraction);
+    }
+    // A kind only grows, and has three steps.
+    loop {
+        let mut found = Vec::new();
+        every_expr(program, &mut |expr| found.extend(kinds.assigned_by(expr)));
+        every_statement(program, &mut |statement| {
+            if let Statement::ForIn(name, ..) = statement {
+                found.push((name.as_str(), Kind::Text));
+            }
+        });
+        let mut has_grown = false;
+        for (name, kind) in found {
+            let known = kinds.0.entry(name).or_default();
+            has_grown |= kind > *known;
+            *known = kind.max(*known);
+        }
+        if !has_grown {
+            break;
+        }
+    }
+    let is_fraction = |index: &[Expr]| matches!(index, [only] if kinds.of(only) == Kind::Fraction);
+    let mut may = false;
+    every_expr(program, &mut |expr| {
+        may |= matches!(expr, Expr::Element(_, index) | Expr::In(index, _) if is_fraction(index));
+    });
+    every_statement(program, &mut |statement| {
+        may |= matches!(statement, Statement::Delete(_, Some(index)) if is_fraction(index));
+    });
+    may
+}
+
+impl<'a> Kinds<'a> {
+    /// Returns what an expression assigns to a variable, or to an element of an array.
+    fn assigned_by(&self, expr: &'a Expr) -> Option<(&'a str, Kind)> {
+        let (place, kind) = match expr {
+            Expr::Assign(place, value) => (&**place, self.of(value)),
+            Expr::Update(arith, place, value) => (&**place, self.of_arith(*arith, place, value)),
+            Expr::Step { place, .. } => (&**place, self.as_number(place)),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => (args.get(2)?, Kind::Text),
+            Expr::Builtin(Builtin::Split, args) => (args.get(1)?, Kind::Text),
+            _ => return None,
+        };
+        match place {
+            Expr::Name(name) | Expr::Element(name, _) => Some((name, kind)),
+            _ => None,
+        }
+    }
+
+    fn of(&self, expr: &Expr) -> Kind {
+        match expr {
+            Expr::Number(number) if number.fract() == 0.0 => Kind::Whole,
+            Expr::Number(_) | Expr::Call(..) | Expr::Getline(_) => Kind::Fraction,
+            Expr::Text(_) | Expr::Field(_) | Expr::Concat(..) => Kind::Text,
+            Expr::Name(name) if name == "FILENAME" => Kind::Text,
+            Expr::Name(name) | Expr::Element(name, _) => {
+                self.0.get(name.as_str()).copied().unwrap_or_default()
+            }
+            Expr::Assign(_, value) => self.of(value),
+            Expr::Update(arith, place, value) => self.of_arith(*arith, place, value),
+            Expr::Arith(arith, left, right) => self.of_arith(*arith, left, right),
+            Expr::Step { place: value, .. } | Expr::Negate(value) | Expr::Plus(value) => {
+                self.as_number(value)
+            }
+            Expr::If(_, yes, no) => self.of(yes).max(self.of(no)),
+            Expr::Group(inner) => inner.iter().map(|inner| self.of(inner)).max().unwrap_or_default(),
+            Expr::Builtin(builtin, _) => match builtin {
+                Builtin::Length
+                | Builtin::Index
+                | Builtin::Match
+                | Builtin::Split
+                | Builtin::Sub
+                | Builtin::Gsub
+                | Builtin::Int => Kind::Whole,
+                Builtin::Substr | Builtin::Sprintf | Builtin::ToLower | Builtin::ToUpper => Kind::Text,
+                _ => Kind::Fraction,
+            },
+            Expr::Regex(_)
+            | Expr::In(..)
+            | Expr::Not(_)
+            | Expr::Compare(..)
+            | Expr::Match { .. }
+            | Expr::And(..)
+            | Expr::Or(..)
+            | Expr::LengthAlone => Kind::Whole,
+        }
+    }
+
+    /// Returns the kind of a value that is used as a number.
+    fn as_number(&self, expr: &Expr) -> Kind {
+        match self.of(expr) {
+            Kind::Whole => Kind::Whole,
+            Kind::Text | Kind::Fraction => Kind::Fraction,
+        }
+    }
+
+    fn of_arith(&self, arith: Arith, left: &Expr, right: &Expr) -> Kind {
+        match arith {
+            Arith::Divide | Arith::Power => Kind::Fraction,
+            Arith::Add | Arith::Subtract | Arith::Multiply | Arith::Remainder => {
+                self.as_number(left).max(self.as_number(right))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::awk::Dialect;
+    use crate::awk::parse::parse;
+
+    fn may(text: &str) -> bool {
+        may_index(&parse(text.as_bytes(), Dialect::Mawk).expect("a program"), &[])
+    }
+
+    #[test]
+    fn counters_fields_and_pieces_are_no_fractions() {
+        for text in [
+            "{ a[$1]++ } END { for (k in a) print k, a[k] }",
+            "{ for (i = 1; i <= NF; i++) a[i + 1] = $i }",
+            "{ n = split($0, p); for (i = n; i > 0; i--) b[p[i]] = i }",
+            "{ a[NR % 3] = a[int($1 / 10)] }",
+            "{ a[$1 / 10, 2] = 1 }",
+        ] {
+            assert!(!may(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn quotients_and_sums_of_input_may_be() {
+        for text in [
+            "{ a[$1 / 10]++ }",
+            "{ x = y; y = $1 + 1; delete a[x] }",
+            "{ s += $1; if (s in a) print }",
+            "function f(k) { return a[k] } { print f($1) }",
+            "{ a[1.5] = 1 }",
+        ] {
+            assert!(may(text), "{text}");
+        }
+    }
+}
