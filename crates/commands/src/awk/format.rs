@@ -284,9 +284,10 @@ impl Conversion {
             if !number.is_finite() {
                 let start = out.len();
                 number::write_large(number, out);
-                return if rules::pads_infinity() {
-                    self.fill_up(start, out)
-                };
+                if rules::pads_infinity() {
+                    self.fill_up(start, out);
+                }
+                return;
             }
             let unsigned = matches!(self.what, b'o' | b'x' | b'X' | b'u');
             if unsigned && unsigned_of(number).is_none() {

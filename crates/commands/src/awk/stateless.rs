@@ -9,7 +9,7 @@ use super::arguments::Line;
 use super::names::{Names, bodies};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{each_statement, every_expr};
-use super::{Dialect, analyse, arguments, parse, prints, whole_lines};
+use super::{Dialect, analyse, arguments, parse, prints, rules, whole_lines};
 use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
 
@@ -53,6 +53,7 @@ const CONNECTING: [&str; 33] = [
 /// Parses the arguments.
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let dialect = Dialect::of(context)?;
+    rules::follow(dialect.rules());
     let no_scripts = |_: &[u8]| Declined::because("a program in a file, which each process would read anew");
     let mut line = arguments::parse(args, dialect, &no_scripts)?;
     if let Some(word) = names_in(&line.program).find(|word| CONNECTING.contains(word)) {

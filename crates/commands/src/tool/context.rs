@@ -87,7 +87,7 @@ const CATEGORIES: [&str; 12] = [
 ];
 
 /// Variables that change what options or messages mean; with them, nothing runs natively.
-const UNSERVED: [&str; 9] = [
+const UNSERVED: [&str; 10] = [
     "POSIXLY_CORRECT",
     "_POSIX2_VERSION",
     // The line width of sed's `l`.
@@ -99,6 +99,8 @@ const UNSERVED: [&str; 9] = [
     "MAWKBINMODE",
     "MAWK_LONG_OPTIONS",
     "WHINY_USERS",
+    // Of gawk: variables that outlive the program.
+    "GAWK_PERSIST_FILE",
 ];
 
 impl Locale {
