@@ -126,6 +126,26 @@ mod platform {
             (0..12).map(|month| self.text(libc::ABMON_1 + month)).collect()
         }
 
+        /// Whether each of `[a-z]`, `[A-Z]` and `[0-9]` holds of ASCII just the letters and digits that it seems to, in the
+        /// library's regular expressions. In Turkish, `i` lies in none of them.
+        pub fn has_plain_ranges(&self) -> bool {
+            const RANGES: [(&CStr, &CStr, &CStr); 3] = [
+                (c"^[a-z]*$", c"abcdefghijklmnopqrstuvwxyz", c"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"),
+                (c"^[A-Z]*$", c"ABCDEFGHIJKLMNOPQRSTUVWXYZ", c"abcdefghijklmnopqrstuvwxyz0123456789"),
+                (c"^[0-9]*$", c"0123456789", c"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+            ];
+            // SAFETY: the locale is alive; it is this thread's until the end of this function.
+            let before = unsafe { libc::uselocale(self.0) };
+            let plain = RANGES.iter().all(|(pattern, inside, outside)| {
+                let outside = outside.to_bytes().iter().map(|byte| [*byte as c_char, 0]);
+                matches(pattern, inside.as_ptr())
+                    && !outside.into_iter().any(|text| matches(pattern, text.as_ptr()))
+            });
+            // SAFETY: what uselocale returned is what it takes.
+            unsafe { libc::uselocale(before) };
+            plain
+        }
+
         /// Whether both have the same character set, classes of characters and numbers of columns; `false` if
         /// unknown. Case is another matter: [`has_case_of`](Self::has_case_of).
         pub fn has_characters_of(&self, other: &Locale) -> bool {
@@ -217,6 +237,20 @@ mod platform {
         }
     }
 
+    /// Whether a text matches a pattern, in this thread's locale; `false` if the pattern is none.
+    fn matches(pattern: &CStr, text: *const c_char) -> bool {
+        let mut compiled = std::mem::MaybeUninit::<libc::regex_t>::uninit();
+        // SAFETY: the pattern is a C string; the first argument is room for what is made.
+        if unsafe { libc::regcomp(compiled.as_mut_ptr(), pattern.as_ptr(), libc::REG_NOSUB) } != 0 {
+            return false;
+        }
+        // SAFETY: regcomp succeeded; both strings end with NUL.
+        let found = unsafe { libc::regexec(compiled.as_ptr(), text, 0, std::ptr::null_mut(), 0) } == 0;
+        // SAFETY: made by regcomp, and not used afterwards.
+        unsafe { libc::regfree(compiled.as_mut_ptr()) };
+        found
+    }
+
     /// Reinterprets the bytes as native 32-bit integers.
     fn words(bytes: &'static [u8]) -> Option<&'static [i32]> {
         // SAFETY: every pattern of bits is an integer.
@@ -253,6 +287,11 @@ mod platform {
 
         /// Never called.
         pub fn has_characters_of(&self, _other: &Locale) -> bool {
+            match *self {}
+        }
+
+        /// Never called.
+        pub fn has_plain_ranges(&self) -> bool {
             match *self {}
         }
 

@@ -446,6 +446,10 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
         at += 1;
         match (byte, text.get(at)) {
             (b'\\', Some(b'\\')) if rules::is_gawk() => match &text[at + 1..] {
+                [b'\\', b'\\', ..] => {
+                    plain.extend_from_slice(b"\\\\");
+                    at += 3;
+                }
                 // `\\\&` is a backslash and `&`; `\\&` is a backslash and the match.
                 [b'\\', b'&', ..] => {
                     plain.extend_from_slice(b"\\&");

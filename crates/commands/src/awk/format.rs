@@ -284,6 +284,9 @@ impl Conversion {
             if !number.is_finite() {
                 let start = out.len();
                 number::write_large(number, out);
+                if matches!(self.what, b'X' | b'E' | b'G') {
+                    out[start..].make_ascii_uppercase();
+                }
                 if rules::pads_infinity() {
                     self.fill_up(start, out);
                 }

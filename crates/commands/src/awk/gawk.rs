@@ -9,7 +9,7 @@ use super::code::{Get, is_number};
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Piece, arguments};
-use super::names::{Names, bodies};
+use super::names::{Names, bodies, is_refused};
 use super::pattern::Pattern;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr};
@@ -44,6 +44,12 @@ pub(super) fn check(
     analysis: &Analysis,
     locale: &crate::Locale,
 ) -> Accept<()> {
+    if let Some((name, _)) = line.variables.iter().find(|(name, _)| is_refused(name)) {
+        return Declined::because(format!("-v {name}"));
+    }
+    if line.variables.iter().any(|(_, value)| value.starts_with(b"@/")) {
+        return Declined::because("-v with an expression between slashes");
+    }
     let mut warns = false;
     let mut divides = false;
     every_expr(program, &mut |expr| match expr {

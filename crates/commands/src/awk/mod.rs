@@ -222,8 +222,9 @@ fn accept_as(
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     // mawk reads and writes numbers with the locale's decimal point, the others with that of C.
     if dialect == Dialect::Mawk && !locale.has_plain_point() {
-        portable_subset::check(&program, &line, locale.ctype)
-            .map_err(|_| Declined::new("what may be numbers with the decimal point of this locale"))?;
+        portable_subset::check(&program, &line, locale.ctype).map_err(|_| {
+            Declined::new("numbers, which it reads and writes with the decimal point of this locale")
+        })?;
     }
     if dialect == Dialect::Portable {
         portable_subset::check(&program, &line, locale.ctype)?;

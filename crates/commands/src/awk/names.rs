@@ -281,6 +281,11 @@ impl Names {
     }
 }
 
+/// Whether no program is served that has the variable.
+pub(super) fn is_refused(name: &str) -> bool {
+    UNSERVED.contains(&name) || RESERVED.contains(&name)
+}
+
 /// Whether awk itself reads or sets the variable.
 pub(super) fn is_special(name: &str) -> bool {
     super::code::KNOWN.iter().any(|(known, _)| *known == name)

@@ -109,11 +109,12 @@ fn scan_as_gawk(text: &[u8]) -> (f64, bool) {
         }
         _ => {}
     }
-    let (number, length, out_of_range) = decimal(digits);
+    // Numbers beyond its range are numbers too.
+    let (number, length, _) = decimal(digits);
     if length == 0 {
         return (0.0, false);
     }
-    (signed(number), length == digits.len() && !out_of_range)
+    (signed(number), length == digits.len())
 }
 
 /// Parses like strtod. Returns the number, its length in bytes, and whether it is out of range.

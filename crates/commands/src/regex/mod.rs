@@ -134,7 +134,7 @@ impl Ranges {
                 collation.compare(&[next], &[byte]).is_lt()
             })
         });
-        if ascending { Ranges::AsciiAlike } else { Ranges::Unknown }
+        if ascending && collation.has_plain_ranges() { Ranges::AsciiAlike } else { Ranges::Unknown }
     }
 }
 
@@ -279,7 +279,9 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     let utf8 = match options.charset {
         Charset::C => false,
         Charset::Utf8 => true,
-        Charset::Other => return Declined::because("the character set"),
+        Charset::Other => {
+            return Declined::because("the characters of this locale, or their upper and lower case");
+        }
     };
     let syntax = syntax(options, utf8);
     let (node, groups, mut judges) = read(expressions, options, syntax)?;

@@ -42,6 +42,7 @@ mod topk;
 mod version;
 
 use crate::Family;
+use crate::locale::collation::Collation;
 use crate::tool::cost::{self, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
@@ -173,10 +174,12 @@ impl Command for Sort {
             record_end: options.terminator,
             input: InputFacts {
                 stops_early: checks.then_some(EarlyStop::Problem),
-                // Whole lines break ties between equal keys, unless the first of equals is kept, or their order.
+                // Whole lines break ties between equal keys, unless the first of equals is kept, or their order, or
+                // different lines may be equal in the locale's order.
                 ignores_order: options.mode == Mode::Sort
                     && !options.stable
                     && !options.unique
+                    && options.conventions.collation.is_none_or(Collation::tells_characters_apart)
                     && reads_lines,
                 ..InputFacts::default()
             },

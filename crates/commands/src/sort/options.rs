@@ -324,7 +324,7 @@ impl SortOptions {
     fn check(&self, context: &Context) -> Accept<()> {
         let locale = &context.locale;
         if locale.charset_for(self.keys.iter().any(|key| key.fold)) == Charset::Other {
-            return Declined::because("the character classes of this locale");
+            return Declined::because("the characters of this locale, or their upper and lower case");
         }
         let numbers = [Kind::Numeric, Kind::General, Kind::Human];
         if locale.numbers.is_none() && self.keys.iter().any(|key| numbers.contains(&key.kind)) {

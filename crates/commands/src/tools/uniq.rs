@@ -107,7 +107,7 @@ impl UniqOptions {
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<UniqOptions> {
         let parsed = parse(args, TABLE, Order::Anywhere)?;
         if context.locale.charset_for(parsed.has(Id::IgnoreCase)) == Charset::Other {
-            return Declined::because("the character classes of this locale");
+            return Declined::because("the characters of this locale, or their upper and lower case");
         }
         let operands = parsed.operands();
         if operands.len() > 1 {

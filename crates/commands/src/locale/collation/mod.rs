@@ -36,6 +36,7 @@ pub struct Collation {
     levels: Levels,
     short: Box<[Short; 128]>,
     alone: OnceLock<Alone>,
+    plain_ranges: OnceLock<bool>,
     #[cfg(test)]
     locale: pelton_sys::collate::Locale,
 }
@@ -90,9 +91,26 @@ impl Collation {
             levels,
             short,
             alone: OnceLock::new(),
+            plain_ranges: OnceLock::new(),
             #[cfg(test)]
             locale,
         }))
+    }
+
+    /// Whether ranges of letters or digits in expressions hold of ASCII just what lies between their ends.
+    pub(crate) fn has_plain_ranges(&self) -> bool {
+        let ask = || loaded(&self.name).is_some_and(|locale| locale.has_plain_ranges());
+        self.is_american() || *self.plain_ranges.get_or_init(ask)
+    }
+
+    /// Whether each assigned character has a place of its own, so that no two texts of them are equal: known of en_US. In
+    /// Japanese, letters outside its own character sets are all equal.
+    pub(crate) fn tells_characters_apart(&self) -> bool {
+        self.is_american()
+    }
+
+    fn is_american(&self) -> bool {
+        matches!(self.name.as_str(), "en_US.UTF-8" | "en_US.utf8")
     }
 
     /// Appends the key of `text`: keys order as `strcoll` orders the original strings. The key of nothing is

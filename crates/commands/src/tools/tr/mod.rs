@@ -113,7 +113,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::First)?;
     let has_class = parsed.operands().iter().any(|set| set.windows(2).any(|pair| pair == b"[:"));
     if context.locale.charset_for(has_class) == Charset::Other {
-        return Declined::because("classes in this locale");
+        return Declined::because("the characters of this locale, or their upper and lower case");
     }
     let (delete, squeeze) = (parsed.has(Id::Delete), parsed.has(Id::Squeeze));
     let sets: Vec<Set> = parsed.operands().into_iter().map(Set::parse).collect::<Accept<_>>()?;
