@@ -163,9 +163,9 @@ fn what_was_found_once_is_not_forgotten() {
         machine.pelton(&["verify", "--seed", seed, "--seconds", "6", "head"]);
         machine.declined("head -n2999 a | sort")
     };
-    // As a certificate would be after a comparison that found it.
+    // As a certificate would be after a comparison that found it. The first seed finds it soon, as long as no grammar changes.
     let mut first = String::new();
-    for seed in ["2", "12", "22", "32"] {
+    for seed in ["126", "2", "12", "22", "32", "42", "52", "62"] {
         first = verify(seed);
         if first.contains(FOUND) {
             break;
