@@ -134,52 +134,49 @@ mod platform {
                 (c"^[A-Z]*$", c"ABCDEFGHIJKLMNOPQRSTUVWXYZ", c"abcdefghijklmnopqrstuvwxyz0123456789"),
                 (c"^[0-9]*$", c"0123456789", c"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
             ];
-            // SAFETY: the locale is alive; it is this thread's until the end of this function.
+            self.within(|| {
+                RANGES.iter().all(|(pattern, inside, outside)| {
+                    let mut outside = outside.to_bytes().iter().map(|byte| [*byte as c_char, 0]);
+                    matches(pattern, inside.as_ptr()) && !outside.any(|text| matches(pattern, text.as_ptr()))
+                })
+            })
+        }
+
+        /// Makes it this thread's locale while something runs that asks for that one.
+        pub(super) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
+            // SAFETY: the locale is alive, and never freed.
             let before = unsafe { libc::uselocale(self.0) };
-            let plain = RANGES.iter().all(|(pattern, inside, outside)| {
-                let outside = outside.to_bytes().iter().map(|byte| [*byte as c_char, 0]);
-                matches(pattern, inside.as_ptr())
-                    && !outside.into_iter().any(|text| matches(pattern, text.as_ptr()))
-            });
+            let found = run();
             // SAFETY: what uselocale returned is what it takes.
             unsafe { libc::uselocale(before) };
-            plain
+            found
         }
 
         /// Whether both have the same character set, classes of characters and numbers of columns; `false` if
         /// unknown. Case is another matter: [`has_case_of`](Self::has_case_of).
         pub fn has_characters_of(&self, other: &Locale) -> bool {
             self.text(CODESET) == other.text(CODESET)
-                && self.shares(other, |_| Some((BYTE_CLASSES, BYTE_UPPER)))
-                && self.shares(other, |_| Some((COLUMNS, CODESET)))
+                && self.shares(other, |locale| locale.between(BYTE_CLASSES, BYTE_UPPER))
+                && self.shares(other, |locale| locale.between(COLUMNS, CODESET))
                 && (0..CLASSES).all(|index| self.shares(other, |locale| locale.table(CLASS_OFFSET, index)))
         }
 
         /// Whether both have the same upper and lower case of each character; `false` if unknown.
         pub fn has_case_of(&self, other: &Locale) -> bool {
-            self.shares(other, |_| Some((BYTE_UPPER, BYTE_UPPER + 1)))
-                && self.shares(other, |_| Some((BYTE_LOWER, BYTE_LOWER + 1)))
+            self.shares(other, |locale| locale.between(BYTE_UPPER, BYTE_UPPER + 1))
+                && self.shares(other, |locale| locale.between(BYTE_LOWER, BYTE_LOWER + 1))
                 && (0..MAPS).all(|index| self.shares(other, |locale| locale.table(MAP_OFFSET, index)))
         }
 
-        /// Whether both have the same bytes between the two items that `bounds` returns.
-        fn shares(
-            &self,
-            other: &Locale,
-            bounds: impl Fn(&Locale) -> Option<(libc::nl_item, libc::nl_item)>,
-        ) -> bool {
-            let bytes = |locale: &Locale| {
-                bounds(locale)
-                    .and_then(|(start, end)| locale.between(start, end))
-                    .filter(|bytes| !bytes.is_empty())
-            };
-            is_verified() && bytes(self).is_some_and(|table| Some(table) == bytes(other))
+        /// Whether both have the same table, and one that is not empty.
+        fn shares(&self, other: &Locale, table: impl Fn(&Locale) -> Option<&'static [u8]>) -> bool {
+            is_verified() && table(self).is_some_and(|own| !own.is_empty() && Some(own) == table(other))
         }
 
-        /// Returns the items at which a table of characters begins and ends.
-        fn table(&self, offset: libc::nl_item, index: c_int) -> Option<(libc::nl_item, libc::nl_item)> {
+        /// Returns a table of characters: the one at this index behind the first.
+        fn table(&self, offset: libc::nl_item, index: c_int) -> Option<&'static [u8]> {
             let first = c_int::try_from(self.word(offset)).ok()?.checked_add(index)?;
-            Some((first, first.checked_add(1)?))
+            self.between(first, first.checked_add(1)?)
         }
 
         /// Returns an item that is not a string: it is stored in place of the pointer.
@@ -195,13 +192,8 @@ mod platform {
         /// Does not use `nl_langinfo_l`: statically linked glibc 2.36 queries the thread's locale there,
         /// whatever its argument, so every order would be that of bytes.
         fn raw(&self, item: libc::nl_item) -> *const c_char {
-            // SAFETY: the locale is alive; it is this thread's until the end of this function.
-            let before = unsafe { libc::uselocale(self.0) };
             // SAFETY: takes any item; what it returns stays as long as the locale.
-            let found = unsafe { libc::nl_langinfo(item) };
-            // SAFETY: what uselocale returned is what it takes.
-            unsafe { libc::uselocale(before) };
-            found
+            self.within(|| unsafe { libc::nl_langinfo(item) })
         }
 
         /// Returns its collation tables; `None` if this version of the library was not verified, or the
@@ -344,8 +336,6 @@ mod tests {
     /// Asks the library for each character of a locale.
     fn characters(locale: &Locale) -> (Vec<Class>, Vec<Case>) {
         let own = locale.0;
-        // SAFETY: the locale is alive, and this thread's only until the end of this function.
-        let before = unsafe { libc::uselocale(own) };
         let chars = || (0..0x300u32 * 256).chain(0xe_0000..0xe_0200);
         // SAFETY: a C string and a locale that is alive.
         let classes = NAMES.map(|name| unsafe { wctype_l(name.as_ptr(), own) });
@@ -359,10 +349,9 @@ mod tests {
         let upper = |char| unsafe { towupper_l(char, own) };
         // SAFETY: as above.
         let lower = |char| unsafe { towlower_l(char, own) };
-        let found = (chars().map(class).collect(), chars().map(|char| (upper(char), lower(char))).collect());
-        // SAFETY: what uselocale returned is what it takes.
-        unsafe { libc::uselocale(before) };
-        found
+        locale.within(|| {
+            (chars().map(class).collect(), chars().map(|char| (upper(char), lower(char))).collect())
+        })
     }
 
     /// PELTON_LOCALES may name more of them; with LOCPATH, of another folder.

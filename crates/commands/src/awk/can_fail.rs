@@ -1,6 +1,6 @@
 //! Decides whether a program can fail at run time: awk ends with a message if the number of a field is
-//! negative, and gawk if it divides by zero. So this finds variables that never are: those that only count up from nonnegative numbers, and
-//! those that a loop counts down while they are above 0.
+//! negative, and gawk if it divides by zero. So this finds variables that are never negative: those that only count
+//! up from nonnegative numbers, and those that a loop counts down while they are above 0.
 
 use std::collections::BTreeSet;
 

@@ -436,8 +436,8 @@ pub(super) fn is_text(expr: &Get) -> bool {
     }
 }
 
-/// Parses a replacement: `&` is the match, a backslash before it makes it literal. One before itself does so too in mawk;
-/// in gawk only if `&` comes after both.
+/// Parses a replacement: `&` is the match, a backslash before it makes it literal. In mawk two backslashes make
+/// one; in gawk four make two, and two make one only before `&`.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();

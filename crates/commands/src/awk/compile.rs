@@ -127,9 +127,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
             if anchored {
                 return Declined::because("an anchor in FS");
             }
-            if !dialect.is_gawk() {
-                super::exact_patterns::check_find(expression)?;
-            }
+            super::exact_patterns::check_find(expression, dialect)?;
             let pattern = Pattern::new(expression, dialect)?;
             if pattern.may_match_nothing() {
                 return Declined::because("an FS that may match nothing");
@@ -423,9 +421,7 @@ impl Compiler<'_> {
             Expr::Regex(text) => text.clone(),
             other => self.known_text(other).unwrap_or_default(),
         };
-        if !self.given.dialect.is_gawk() {
-            super::exact_patterns::check_find(&text)?;
-        }
+        super::exact_patterns::check_find(&text, self.given.dialect)?;
         self.pattern(expr)
     }
 
@@ -438,9 +434,7 @@ impl Compiler<'_> {
                 None => return Declined::because("a regular expression that is made while the program runs"),
             },
         };
-        if !self.given.dialect.is_gawk() {
-            super::exact_patterns::check_match(&text)?;
-        }
+        super::exact_patterns::check_match(&text, self.given.dialect)?;
         self.patterns.push(Pattern::new(&text, self.given.dialect)?);
         Ok(self.patterns.len() - 1)
     }

@@ -32,7 +32,7 @@ impl Separator {
             Separator::Blanks => Judges::AnyBytes,
             Separator::Byte(byte) if byte.is_ascii() => Judges::AnyBytes,
             Separator::Byte(_) => Judges::Ascii,
-            Separator::Pattern(pattern) => pattern.judges(true),
+            Separator::Pattern(pattern) => pattern.judges(),
         }
     }
 

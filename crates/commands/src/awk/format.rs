@@ -184,6 +184,11 @@ impl Conversion {
         }
     }
 
+    /// Whether it has neither width, precision nor the flag `-`.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_bare() && !self.left
+    }
+
     /// Whether it appends strings unchanged.
     pub(super) fn is_bare(&self) -> bool {
         self.width == Size::Default && self.precision == Size::Default

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{every_expr, every_statement};
+use super::visit::{any_expr, any_statement, every_expr, every_statement};
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,14 +52,13 @@ pub(super) fn may_index(program: &Program, variables: &[(String, Vec<u8>)]) -> b
         }
     }
     let is_fraction = |index: &[Expr]| matches!(index, [only] if kinds.of(only) == Kind::Fraction);
-    let mut may = false;
-    every_expr(program, &mut |expr| {
-        may |= matches!(expr, Expr::Element(_, index) | Expr::In(index, _) if is_fraction(index));
-    });
-    every_statement(program, &mut |statement| {
-        may |= matches!(statement, Statement::Delete(_, Some(index)) if is_fraction(index));
-    });
-    may
+    any_expr(
+        program,
+        |expr| matches!(expr, Expr::Element(_, index) | Expr::In(index, _) if is_fraction(index)),
+    ) || any_statement(
+        program,
+        |statement| matches!(statement, Statement::Delete(_, Some(index)) if is_fraction(index)),
+    )
 }
 
 impl<'a> Kinds<'a> {

@@ -3,16 +3,17 @@
 use crate::regex::Judges;
 use crate::{Accept, Declined, Family, Implementation};
 
+use super::Dialect;
 use super::analyse::Analysis;
 use super::arguments::Line;
 use super::code::{Get, is_number};
 use super::compile::Compiled;
 use super::fields::Separator;
-use super::format::{Piece, arguments};
-use super::names::{Names, bodies, is_refused};
+use super::format::{self, Piece, arguments};
+use super::names::{Names, is_refused};
 use super::pattern::Pattern;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{each_expr, each_statement, every_expr};
+use super::visit::{any_expr, any_statement, each_expr, each_statement, every_expr};
 
 /// Versions in which `x+x+` matches one x.
 const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
@@ -21,7 +22,11 @@ const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
 pub(super) const FROM_5_3: &[&str] = &["5.3.0", "5.3.1", "5.3.2"];
 
 /// Declines patterns that this version does not search for as the tested one does.
-pub(super) fn check_version(compiled: &Compiled, implementation: &Implementation, utf8: bool) -> Accept<()> {
+pub(super) fn check_version(
+    compiled: &Compiled,
+    implementation: &Implementation,
+    dialect: Dialect,
+) -> Accept<()> {
     let of_separators =
         compiled.separators.iter().chain([&compiled.code.fields]).filter_map(Separator::pattern);
     let mut patterns = compiled.patterns.iter().chain(of_separators);
@@ -30,7 +35,8 @@ pub(super) fn check_version(compiled: &Compiled, implementation: &Implementation
     {
         return Declined::because("several repetitions in an expression, which this gawk may join");
     }
-    if utf8 && implementation.is_one_of(Family::Gawk, FROM_5_3) && patterns.any(Pattern::may_match_nothing) {
+    let may_crash = dialect == Dialect::Gawk { utf8: true, is_5_3: true };
+    if may_crash && patterns.any(Pattern::may_match_nothing) {
         return Declined::because("an expression that may match nothing, at which this gawk may crash");
     }
     Ok(())
@@ -50,28 +56,14 @@ pub(super) fn check(
     if line.variables.iter().any(|(_, value)| value.starts_with(b"@/")) {
         return Declined::because("-v with an expression between slashes");
     }
-    let mut warns = false;
-    let mut divides = false;
-    every_expr(program, &mut |expr| match expr {
-        Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _) => warns = true,
-        Expr::Arith(Arith::Divide | Arith::Remainder, _, by) => divides |= **by == Expr::Number(0.0),
-        _ => {}
-    });
     let is_element = |arg: &Expr| match arg {
         Expr::Element(..) => true,
         Expr::Group(inner) => matches!(inner.as_slice(), [Expr::Element(..)]),
         _ => false,
     };
-    let mut passes = false;
-    every_expr(program, &mut |expr| {
-        passes |= matches!(expr, Expr::Call(_, args) if args.iter().any(is_element))
-    });
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| {
-            passes |= matches!(statement, Statement::Delete(_, Some(index)) if index.iter().any(is_element));
-        });
-    }
-    if passes {
+    let is_passed = |expr: &Expr| matches!(expr, Expr::Call(_, args) if args.iter().any(is_element));
+    let is_index = |statement: &Statement| matches!(statement, Statement::Delete(_, Some(index)) if index.iter().any(is_element));
+    if any_expr(program, is_passed) || any_statement(program, is_index) {
         return Declined::because("an element as an argument or an index, which gawk may take for an array");
     }
     if super::fractional_keys::may_index(program, &line.variables) {
@@ -80,10 +72,13 @@ pub(super) fn check(
     if asks_length_early(program, names) {
         return Declined::because("the length of what gawk may not know as an array yet");
     }
-    if warns {
+    let may_warn =
+        |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _));
+    if any_expr(program, may_warn) {
         return Declined::because("sqrt, log or exp, of which gawk may warn");
     }
-    if divides {
+    let divides_by_zero = |expr: &Expr| matches!(expr, Expr::Arith(Arith::Divide | Arith::Remainder, _, by) if **by == Expr::Number(0.0));
+    if any_expr(program, divides_by_zero) {
         return Declined::because("a division by the constant 0");
     }
     if analysis.may_fail {
@@ -165,51 +160,40 @@ pub(super) fn judges(program: &Program, compiled: &Compiled) -> Accept<Judges> {
     if counts_characters(program) {
         return Declined::because("characters are counted or changed, and gawk warns of bytes that are none");
     }
-    let patterns = compiled.patterns.iter().map(|pattern| pattern.judges(true));
+    let patterns = compiled.patterns.iter().map(|pattern| pattern.judges());
     let separators = compiled.separators.iter().chain([&compiled.code.fields]);
     Ok(patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes))
 }
 
 /// Whether it counts, cuts or changes characters.
 fn counts_characters(program: &Program) -> bool {
-    let mut counts = false;
-    every_expr(program, &mut |expr| {
-        counts |= match expr {
-            Expr::LengthAlone => true,
-            Expr::Builtin(builtin, args) => match builtin {
-                Builtin::Sprintf => pads(args),
-                Builtin::Length
+    let of_expr = |expr: &Expr| match expr {
+        Expr::LengthAlone => true,
+        Expr::Builtin(Builtin::Sprintf, args) => pads(args),
+        Expr::Builtin(builtin, _) => matches!(
+            builtin,
+            Builtin::Length
                 | Builtin::Substr
                 | Builtin::Index
                 | Builtin::Match
                 | Builtin::ToLower
-                | Builtin::ToUpper => true,
-                _ => false,
-            },
-            _ => false,
-        };
-    });
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| {
-            counts |= matches!(statement, Statement::Printf(args, _) if pads(args));
-        });
-    }
-    counts
+                | Builtin::ToUpper
+        ),
+        _ => false,
+    };
+    let of_statement = |statement: &Statement| matches!(statement, Statement::Printf(args, _) if pads(args));
+    any_expr(program, of_expr) || any_statement(program, of_statement)
 }
 
 /// Whether a format has more for strings than a plain `%s`.
 fn pads(args: &[Expr]) -> bool {
-    let Some(Expr::Text(format)) = args.first() else { return true };
-    let mut rest = format.as_slice();
-    while let Some(at) = memchr::memchr(b'%', rest) {
-        rest = &rest[at + 1..];
-        let options = rest.iter().take_while(|byte| !byte.is_ascii_alphabetic() && **byte != b'%').count();
-        match rest.get(options) {
-            Some(b's') if options > 0 => return true,
-            Some(b'c') => return true,
-            _ => {}
-        }
-        rest = rest.get(options + 1..).unwrap_or_default();
-    }
-    false
+    let Some(Expr::Text(text)) = args.first() else { return true };
+    let Ok(pieces) = format::parse(text) else { return true };
+    pieces.iter().any(|piece| match piece {
+        Piece::Text(_) => false,
+        Piece::Conversion(conversion) => match conversion.what {
+            b's' => !conversion.is_plain(),
+            what => what == b'c',
+        },
+    })
 }

@@ -352,7 +352,7 @@ impl Machine {
     }
 
     pub(super) fn update(&mut self, arith: Arith, place: &LValue, value: &Get) -> Ran<f64> {
-        if rules::is_gawk() && matches!(arith, Arith::Divide | Arith::Remainder) {
+        if matches!(arith, Arith::Divide | Arith::Remainder) && rules::is_gawk() {
             return self.divide(arith, place, value);
         }
         if let LValue::Element(table, index) = place {

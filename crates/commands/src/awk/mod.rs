@@ -235,7 +235,7 @@ fn accept_as(
         }
     }
     if dialect.is_gawk() {
-        gawk::check_version(&compiled, &context.implementation, dialect.has_characters())?;
+        gawk::check_version(&compiled, &context.implementation, dialect)?;
     }
     let judges = match dialect.has_characters() {
         true => gawk::judges(&program, &compiled)?,
@@ -358,58 +358,36 @@ fn prints(statement: &tree::Statement) -> bool {
 
 fn changes_case(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr};
-    let mut found = false;
-    visit::every_expr(program, &mut |expr| {
-        found |= matches!(expr, Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _));
-    });
-    found
+    visit::any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _)))
 }
 
 /// Whether it does something that mawk does only up to a NUL in a string: the real awk must process a record
 /// with one.
 fn meets_nul(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr};
-    let mut found = false;
-    visit::every_expr(program, &mut |expr| {
-        found |= match expr {
-            Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _) => true,
-            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !matches!(args.get(1), Some(Expr::Text(_))),
-            _ => false,
-        };
-    });
-    found
+    let replaces = |expr: &Expr| match expr {
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !matches!(args.get(1), Some(Expr::Text(_))),
+        _ => false,
+    };
+    changes_case(program) || visit::any_expr(program, replaces)
 }
 
 fn loops(program: &tree::Program) -> bool {
     use tree::Statement::{Do, For, ForIn, While};
-    let mut found = false;
-    visit::every_statement(program, &mut |statement| {
-        found |= matches!(statement, While(..) | Do(..) | For(..) | ForIn(..));
-    });
-    found
+    visit::any_statement(program, |statement| matches!(statement, While(..) | Do(..) | For(..) | ForIn(..)))
 }
 
 /// Whether it formats: mawk uses the C library, for which a string ends at a NUL.
 fn formats(program: &tree::Program) -> bool {
-    let mut found = false;
-    for (_, statement) in names::bodies(program) {
-        visit::each_statement(statement, &mut |statement| {
-            found |= matches!(statement, tree::Statement::Printf(..));
-        });
-    }
-    visit::every_expr(program, &mut |expr| {
-        found |= matches!(expr, tree::Expr::Builtin(tree::Builtin::Sprintf, _));
-    });
-    found
+    use tree::{Builtin, Expr, Statement};
+    visit::any_statement(program, |statement| matches!(statement, Statement::Printf(..)))
+        || visit::any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::Sprintf, _)))
 }
 
 /// Whether one of these names occurs in it.
 fn mentions(program: &tree::Program, names: &[&str]) -> bool {
-    let mut found = false;
-    visit::every_expr(program, &mut |expr| {
-        found |= matches!(expr, tree::Expr::Name(name) if names.contains(&name.as_str()));
-    });
-    found
+    let is_one = |expr: &tree::Expr| matches!(expr, tree::Expr::Name(name) if names.contains(&name.as_str()));
+    visit::any_expr(program, is_one)
 }
 
 impl Command for Awk {

@@ -21,8 +21,8 @@ pub(super) struct Pattern {
     single: Option<Single>,
     /// The expression in sed's syntax.
     translated: Vec<u8>,
-    /// Whether it matches characters of UTF-8, not bytes.
-    has_characters: bool,
+    /// What it matches: characters of UTF-8, or bytes.
+    charset: Charset,
 }
 
 /// Forms that need no automaton.
@@ -43,14 +43,7 @@ impl Pattern {
         }
         let translated = Translator { text, at: 0, depth: 0, dialect }.all()?;
         let charset = if dialect.has_characters() { Charset::Utf8 } else { Charset::C };
-        let options = Options {
-            charset,
-            newline: Newline::IsCharacter,
-            spans: true,
-            ..Options::new(Flavour::SedExtended)
-        };
-        let mut regex = regex::compile(&[&translated], &options)?;
-        regex.be_patient();
+        let regex = compile(&translated, charset, Newline::IsCharacter)?;
         let single = match regex.shape() {
             Shape::OneOf(set) => Some(Single::new(set, None)),
             Shape::Literal(text) if text.len() == 1 => {
@@ -58,9 +51,9 @@ impl Pattern {
             }
             _ => regex.led_run().map(|sets| Single::new(Box::new(sets.head), Some(&sets.run))),
         };
-        let single = single.filter(|_| regex.judges() == Judges::AnyBytes && !dialect.has_characters());
-        let has_characters = dialect.has_characters();
-        Ok(Pattern { regex, plain: plain(text), single, translated, has_characters })
+        // It works on bytes.
+        let single = single.filter(|_| charset == Charset::C);
+        Ok(Pattern { regex, plain: plain(text), single, translated, charset })
     }
 
     /// Returns the expression for many lines at once: no match crosses lines. `None` if a single line may
@@ -69,16 +62,7 @@ impl Pattern {
         if matches!(self.plain, Some(Plain::Whole(_))) {
             return None;
         }
-        let charset = if self.has_characters { Charset::Utf8 } else { Charset::C };
-        let options = Options {
-            charset,
-            newline: Newline::EndsLine,
-            spans: true,
-            ..Options::new(Flavour::SedExtended)
-        };
-        let mut regex = regex::compile(&[&self.translated], &options).ok()?;
-        regex.be_patient();
-        Some(regex)
+        compile(&self.translated, self.charset, Newline::EndsLine).ok()
     }
 
     #[inline]
@@ -106,9 +90,9 @@ impl Pattern {
         self.regex.each(text, found);
     }
 
-    /// Returns which texts it judges; `spans`: whether its matches matter, and not only that there are some.
-    pub(super) fn judges(&self, spans: bool) -> Judges {
-        if spans { self.regex.judges().max(self.regex.judges_all()) } else { self.regex.judges() }
+    /// Returns the texts in which it finds every match.
+    pub(super) fn judges(&self) -> Judges {
+        self.regex.judges().max(self.regex.judges_all())
     }
 
     /// Returns the set, if every match is one member of it, or one and a run after it.
@@ -125,6 +109,14 @@ impl Pattern {
     pub(super) fn may_match_nothing(&self) -> bool {
         self.regex.may_match_nothing()
     }
+}
+
+/// Compiles an expression in sed's syntax.
+fn compile(translated: &[u8], charset: Charset, newline: Newline) -> Accept<Regex> {
+    let options = Options { charset, newline, spans: true, ..Options::new(Flavour::SedExtended) };
+    let mut regex = regex::compile(&[translated], &options)?;
+    regex.be_patient();
+    Ok(regex)
 }
 
 /// Recognises plain characters between anchors.

@@ -19,6 +19,20 @@ pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
     }
 }
 
+/// Whether some expression of a program is such a one.
+pub(super) fn any_expr<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Expr) -> bool) -> bool {
+    let mut found = false;
+    every_expr(program, &mut |expr| found |= is_it(expr));
+    found
+}
+
+/// Whether some statement of a program is such a one.
+pub(super) fn any_statement<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Statement) -> bool) -> bool {
+    let mut found = false;
+    every_statement(program, &mut |statement| found |= is_it(statement));
+    found
+}
+
 /// Calls `call` for every statement of a program.
 pub(super) fn every_statement<'a>(program: &'a Program, call: &mut impl FnMut(&'a Statement)) {
     for (_, statement) in bodies(program) {

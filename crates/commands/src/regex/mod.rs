@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use simdutf8::compat::from_utf8;
 
+use crate::tool::context::UNKNOWN_CHARACTERS;
 use crate::{Accept, ByteMap, Charset, Collate, Declined, Locale};
 
 use chars::CharSet;
@@ -279,9 +280,7 @@ pub fn compile(expressions: &[&[u8]], options: &Options) -> Accept<Regex> {
     let utf8 = match options.charset {
         Charset::C => false,
         Charset::Utf8 => true,
-        Charset::Other => {
-            return Declined::because("the characters of this locale, or their upper and lower case");
-        }
+        Charset::Other => return Declined::because(UNKNOWN_CHARACTERS),
     };
     let syntax = syntax(options, utf8);
     let (node, groups, mut judges) = read(expressions, options, syntax)?;

@@ -2,7 +2,7 @@
 
 use crate::locale::installed::NumberFormat;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Context, Declined, Family, Input};
+use crate::{Accept, Context, Declined, Family, Input};
 
 use super::key::{Conventions, End, Ignore, Key, Kind, Start};
 use super::number::Signs;
@@ -323,9 +323,7 @@ impl SortOptions {
 
     fn check(&self, context: &Context) -> Accept<()> {
         let locale = &context.locale;
-        if locale.charset_for(self.keys.iter().any(|key| key.fold)) == Charset::Other {
-            return Declined::because("the characters of this locale, or their upper and lower case");
-        }
+        locale.check_characters(self.keys.iter().any(|key| key.fold))?;
         let numbers = [Kind::Numeric, Kind::General, Kind::Human];
         if locale.numbers.is_none() && self.keys.iter().any(|key| numbers.contains(&key.kind)) {
             return Declined::because("the numbers of this locale");

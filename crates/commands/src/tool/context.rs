@@ -86,6 +86,9 @@ const CATEGORIES: [&str; 12] = [
     "LC_IDENTIFICATION",
 ];
 
+/// Why a call with [`Charset::Other`] is declined.
+pub(crate) const UNKNOWN_CHARACTERS: &str = "the characters of this locale, or their upper and lower case";
+
 /// Variables that change what options or messages mean; with them, nothing runs natively.
 const UNSERVED: [&str; 10] = [
     "POSIXLY_CORRECT",
@@ -161,6 +164,14 @@ impl Locale {
     /// where that case is not plain.
     pub(crate) fn charset_for(&self, has_case: bool) -> Charset {
         if has_case && !self.plain_case { Charset::Other } else { self.ctype }
+    }
+
+    /// Declines a call for which no character set is known.
+    pub(crate) fn check_characters(&self, has_case: bool) -> Accept<()> {
+        match self.charset_for(has_case) {
+            Charset::C | Charset::Utf8 => Ok(()),
+            Charset::Other => Declined::because(UNKNOWN_CHARACTERS),
+        }
     }
 
     /// Whether the decimal point is the one of C.

@@ -106,9 +106,7 @@ impl UniqOptions {
     /// Parses the arguments (without the command's name).
     pub fn parse(args: &[Vec<u8>], context: &Context) -> Accept<UniqOptions> {
         let parsed = parse(args, TABLE, Order::Anywhere)?;
-        if context.locale.charset_for(parsed.has(Id::IgnoreCase)) == Charset::Other {
-            return Declined::because("the characters of this locale, or their upper and lower case");
-        }
+        context.locale.check_characters(parsed.has(Id::IgnoreCase))?;
         let operands = parsed.operands();
         if operands.len() > 1 {
             return Declined::because("an output file");

@@ -17,7 +17,7 @@ use std::io;
 
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Charset, Command, Context, Declined, Facts, Input, Lines};
+use crate::{Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, Lines};
 use sets::Set;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,9 +112,7 @@ fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::First)?;
     let has_class = parsed.operands().iter().any(|set| set.windows(2).any(|pair| pair == b"[:"));
-    if context.locale.charset_for(has_class) == Charset::Other {
-        return Declined::because("the characters of this locale, or their upper and lower case");
-    }
+    context.locale.check_characters(has_class)?;
     let (delete, squeeze) = (parsed.has(Id::Delete), parsed.has(Id::Squeeze));
     let sets: Vec<Set> = parsed.operands().into_iter().map(Set::parse).collect::<Accept<_>>()?;
     let complement = parsed.has(Id::Complement);
