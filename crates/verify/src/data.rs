@@ -4,7 +4,7 @@ use crate::Rng;
 
 const WORDS: &[&[u8]] = &[
     b"a", b"b", b"ab", b"foo", b"bar", b"Foo", b"hello", b"the", b"x1", b"zebra", b"A", b"ZZ", b"_", b"-",
-    b".", b"*",
+    b".", b"*", b"i", b"I", b"y",
 ];
 const NUMBERS: &[&[u8]] = &[
     b"0",

@@ -55,7 +55,7 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
     for rule in &program.rules {
         super::effects::merge(&mut main, looker.rule(rule)?);
     }
-    analysis.prints_records = main.prints || program.rules.iter().any(|rule| rule.action.is_none());
+    analysis.prints_records = main.prints;
     analysis.counts = main.reads.iter().any(is_counter);
     analysis.settles = if analysis.counts { settles(program) } else { Some(0) };
     let keys_matter: BTreeSet<Thing> =
@@ -138,7 +138,7 @@ fn settles(program: &Program) -> Option<u64> {
                 [start, end].into_iter().for_each(|test| each_expr(test, &mut look))
             }
         }
-        for statement in rule.action.iter().flatten() {
+        for statement in &rule.action {
             each_statement(statement, &mut |statement| {
                 statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut look));
             });
@@ -162,7 +162,7 @@ fn carried(program: &Program, looker: &mut Looker, written: &BTreeSet<Thing>) ->
             }
         };
         let mut after = before.clone();
-        for statement in rule.action.iter().flatten() {
+        for statement in &rule.action {
             walk.statement(statement, &mut after)?;
         }
         defined = if always { after } else { both(before, after) };

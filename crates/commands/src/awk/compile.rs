@@ -232,11 +232,7 @@ impl Compiler<'_> {
                 When::Range(self.ranges - 1, self.get(start)?, self.get(end)?)
             }
         };
-        let action = match &rule.action {
-            None => vec![Do::PrintRecord],
-            Some(statements) => self.statements(statements)?,
-        };
-        Ok(Rule { when, action })
+        Ok(Rule { when, action: self.statements(&rule.action)? })
     }
 
     fn blocks(&mut self, blocks: &[Vec<Statement>]) -> Accept<Vec<Do>> {

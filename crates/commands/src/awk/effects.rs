@@ -141,7 +141,7 @@ impl<'a> Looker<'a> {
                 uses.add(self.expr(Owner::Program, end)?);
             }
         }
-        for statement in rule.action.iter().flatten() {
+        for statement in &rule.action {
             uses.add(self.statement(Owner::Program, statement)?);
         }
         Ok(uses)

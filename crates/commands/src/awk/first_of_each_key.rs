@@ -53,9 +53,10 @@ impl FirstOfEachKey {
     /// `None` if the program is of another kind. `text` is its source.
     pub(super) fn of(program: &Program, text: &[u8], separator: &Separator) -> Option<FirstOfEachKey> {
         let [rule] = program.rules.as_slice() else { return None };
-        let test = match (&rule.pattern, rule.action.as_deref()) {
-            (Pattern::When(test), _) => test,
-            (Pattern::Always, Some([Statement::If(test, _, None)])) => test,
+        let (test, prints) = match (&rule.pattern, rule.action.as_slice()) {
+            (Pattern::When(test), [Statement::Print(args, None)]) => (test, args.is_empty()),
+            (Pattern::When(test), _) => (test, false),
+            (Pattern::Always, [Statement::If(test, _, None)]) => (test, false),
             _ => return None,
         };
         let (name, indices) = asked(test)?;
@@ -74,7 +75,7 @@ impl FirstOfEachKey {
             key,
             between: Vec::new(),
             separator: separator.clone(),
-            prints: rule.action.is_none() && program.end.is_empty(),
+            prints: prints && program.end.is_empty(),
             seen: Seen::new(),
             words: Vec::new(),
             ends: Vec::new(),

@@ -46,7 +46,7 @@ pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<Sums, Strin
         return no("it has functions");
     }
     let mut found = BTreeSet::new();
-    let statements = || program.rules.iter().flat_map(|rule| rule.action.iter().flatten());
+    let statements = || program.rules.iter().flat_map(|rule| &rule.action);
     let (mut adds, mut deletes, mut count) = (Vec::new(), false, true);
     for statement in statements() {
         each_statement(statement, &mut |statement| {

@@ -1,5 +1,7 @@
 //! What of gawk's language is its own: what it says to standard error, and where its characters are no bytes.
 
+use std::collections::BTreeSet;
+
 use crate::regex::Judges;
 use crate::{Accept, Declined, Family, Implementation};
 
@@ -13,7 +15,7 @@ use super::format::{self, Piece, arguments};
 use super::names::{Names, is_refused};
 use super::pattern::Pattern;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_expr, any_statement, each_expr, each_statement, every_expr};
+use super::visit::{any_expr, any_statement, each_expr, each_statement, every_expr, every_statement};
 
 /// Versions in which `x+x+` matches one x.
 const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
@@ -68,6 +70,15 @@ pub(super) fn check(
     }
     if super::fractional_keys::may_index(program, &line.variables) {
         return Declined::because("an index that may be a fraction, which gawk keeps apart");
+    }
+    let lends_a_field = |expr: &Expr| expr.parts().into_iter().any(copies_into_field);
+    if any_expr(program, lends_a_field) {
+        return Declined::because("the value of an assignment to a field, which gawk may overwrite");
+    }
+    if compares_what_was_printed(program) {
+        return Declined::because(
+            "elements that are printed and compared: gawk may keep as a string what was not set",
+        );
     }
     if asks_length_early(program, names) {
         return Declined::because("the length of what gawk may not know as an array yet");
@@ -152,6 +163,72 @@ fn asks_length_early(program: &Program, names: &Names) -> bool {
         });
     }
     at_the_end.len() < all.len() || all.iter().any(|name| others.contains(name))
+}
+
+/// Whether it copies something other than a constant into a field: the value of that expression lies in the record, where
+/// gawk reads the next one.
+fn copies_into_field(expr: &Expr) -> bool {
+    match expr {
+        Expr::Group(inner) => inner.iter().any(copies_into_field),
+        Expr::Assign(place, value) => {
+            matches!(**place, Expr::Field(_)) && !matches!(**value, Expr::Text(_) | Expr::Number(_))
+        }
+        _ => false,
+    }
+}
+
+/// Whether elements of an array are compared or copied after elements of it were printed, searched or formatted: where
+/// gawk 5.2 prints an element that was never set, it is the empty string from there on, and no longer 0 too.
+fn compares_what_was_printed(program: &Program) -> bool {
+    let before_end = Program { end: Vec::new(), ..program.clone() };
+    let at_the_end = Program { begin: Vec::new(), rules: Vec::new(), ..program.clone() };
+    let [(printed, compared), (printed_last, compared_last)] =
+        [&before_end, &at_the_end].map(printed_and_compared);
+    // A parameter may be any array.
+    let meet = |printed: &BTreeSet<_>, compared: &BTreeSet<_>| match program.functions.is_empty() {
+        true => !printed.is_disjoint(compared),
+        false => !printed.is_empty() && !compared.is_empty(),
+    };
+    meet(&printed, &compared) || meet(&printed, &compared_last) || meet(&printed_last, &compared_last)
+}
+
+/// Returns the arrays whose elements are printed, searched or formatted, and those whose elements are compared or copied.
+fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    fn arrays<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> impl Iterator<Item = &'a str> {
+        exprs.into_iter().filter_map(|expr| match expr {
+            Expr::Element(name, _) => Some(name.as_str()),
+            Expr::Group(inner) => match inner.as_slice() {
+                [Expr::Element(name, _)] => Some(name.as_str()),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+    let (mut printed, mut compared) = (BTreeSet::new(), BTreeSet::new());
+    every_statement(program, &mut |statement| match statement {
+        Statement::Print(args, _) | Statement::Printf(args, _) => printed.extend(arrays(args)),
+        Statement::Return(Some(value)) => compared.extend(arrays([value])),
+        _ => {}
+    });
+    every_expr(program, &mut |expr| match expr {
+        Expr::Builtin(Builtin::Index | Builtin::Sprintf | Builtin::Sub | Builtin::Gsub, args) => {
+            printed.extend(arrays(args));
+        }
+        // Beside a string, an element that was not set is the empty string anyway.
+        Expr::Compare(_, left, right)
+            if !matches!((&**left, &**right), (Expr::Text(_), _) | (_, Expr::Text(_))) =>
+        {
+            compared.extend(arrays([&**left, &**right]));
+        }
+        Expr::Assign(_, value) => compared.extend(arrays([&**value])),
+        Expr::If(_, yes, no) => {
+            // The choice may be printed, and it may be compared.
+            printed.extend(arrays([&**yes, &**no]));
+            compared.extend(arrays([&**yes, &**no]));
+        }
+        _ => {}
+    });
+    (printed, compared)
 }
 
 /// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters. Declines

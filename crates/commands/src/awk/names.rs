@@ -99,7 +99,7 @@ pub(super) fn bodies(program: &Program) -> Vec<(Owner, &Statement)> {
         all.extend(block.iter().map(|statement| (Owner::Program, statement)));
     }
     for rule in &program.rules {
-        all.extend(rule.action.iter().flatten().map(|statement| (Owner::Program, statement)));
+        all.extend(rule.action.iter().map(|statement| (Owner::Program, statement)));
     }
     for (number, function) in program.functions.iter().enumerate() {
         all.extend(function.body.iter().map(|statement| (Owner::Function(number), statement)));

@@ -117,7 +117,7 @@ impl Parser<'_> {
 
     fn rule(&mut self) -> Accept<Rule> {
         if self.is("{") {
-            return Ok(Rule { pattern: Pattern::Always, action: Some(self.block()?) });
+            return Ok(Rule { pattern: Pattern::Always, action: self.block()? });
         }
         let first = self.expr()?;
         let pattern = if self.eat(",")? {
@@ -127,10 +127,10 @@ impl Parser<'_> {
             Pattern::When(first)
         };
         if self.is("{") {
-            return Ok(Rule { pattern, action: Some(self.block()?) });
+            return Ok(Rule { pattern, action: self.block()? });
         }
         if self.token == Token::Newline || self.token == Token::End || self.is(";") {
-            return Ok(Rule { pattern, action: None });
+            return Ok(Rule { pattern, action: vec![Statement::Print(Vec::new(), None)] });
         }
         self.unexpected()
     }

@@ -32,7 +32,7 @@ pub(super) fn check(program: &Program, line: &Line, charset: Charset) -> Accept<
             Pattern::When(test) => look.test(test)?,
             Pattern::Range(..) => return unsure("a range"),
         }
-        rule.action.iter().flatten().try_for_each(|statement| look.statement(statement))?;
+        rule.action.iter().try_for_each(|statement| look.statement(statement))?;
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ pub(super) struct Program {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) pattern: Pattern,
-    /// `None`: prints the record.
-    pub(super) action: Option<Vec<Statement>>,
+    /// `print` if the program says nothing.
+    pub(super) action: Vec<Statement>,
 }
 
 #[derive(Clone, Debug)]

@@ -100,8 +100,12 @@ const HOLES: &Holes = &[
             "NR == FNR { c[@F] = @V; next } @F in c",
             "{ @X; @X; @X }",
             "!@R { @X }",
+            // What one record sets and another uses.
+            "@T { @U = @V } @T",
+            "!@R { @U = @S } @T { @X }",
         ],
     ),
+    ('U', &["ORS", "OFS", "FS", "x", "$1", "NF"]),
     // Functions, and what calls them.
     (
         'J',

@@ -254,6 +254,8 @@ fn atom(rng: &mut Rng, extended: bool, delimiter: u8, script: &mut Vec<u8>) {
             b"[[:space:]]",
             b"[a-z]",
             b"[A-Z0-9]",
+            b"[h-j]",
+            b"[A-I]",
             b"[^0-9]",
             b"[[:upper:]]",
             b"[\\n]",
