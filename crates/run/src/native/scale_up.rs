@@ -31,6 +31,9 @@ pub struct Growth {
 const WARM_UP_NS: u64 = 3_000_000;
 /// If the length of a file predicts at least this much work, a sixth of the warm-up is enough.
 const LONG_NS: u64 = 20_000_000;
+/// Whoever reads a file this fast, in bytes per ns, only waits for memory, which other threads wait for as well: `wc -l` of
+/// 100 MB took 25 ms by one thread and by two, which used 1.5 times the CPU (`bench sweep`, `vm`).
+const MEMORY_PACE: u64 = 3;
 /// The least rest of a file worth a team.
 const WORTH_BYTES: u64 = 1 << 20;
 
@@ -86,6 +89,9 @@ impl Growth {
         let busy_ns = now_ns - since_ns;
         // Nothing is known of another input.
         let pace = bytes.checked_sub(before).filter(|bytes| *bytes > 0).zip(left_bytes);
+        if pace.is_some_and(|(bytes, _)| bytes >= busy_ns.saturating_mul(MEMORY_PACE)) {
+            return false;
+        }
         let lasts = pace.is_some_and(|(bytes, left)| busy_ns.saturating_mul(left) / bytes >= LONG_NS);
         busy_ns >= if lasts { self.warm_up_ns / 6 } else { self.warm_up_ns }
             && left_bytes.is_none_or(|bytes| bytes >= WORTH_BYTES)
