@@ -64,17 +64,16 @@ fn place(candidate: &Candidate, first: bool, last: bool) -> Accept<()> {
 /// Keeps processes whose status depends on timing. Under pipefail the status of every stage shows. SIGPIPE
 /// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
 /// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
-/// reads to the end before it prints, whose own input is not cut short.
+/// reads to the end before it prints. That one has filled the pipe, or ended, before its reader can leave, whatever
+/// it writes at a time.
 fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     let is = |at: usize, ask: fn(&Facts) -> bool| candidates[at].facts().is_some_and(ask);
     for stopper in (1..verdicts.len()).filter(|&at| is(at, Facts::stops_early)) {
-        for at in (0..=stopper).rev() {
+        let fills_pipe = |at: &usize| *at < stopper && is(*at, |facts| facts.output.blocks_until_eof);
+        for at in (0..=stopper).rev().take_while(|at| !fills_pipe(at)) {
             if verdicts[at].is_ok() {
                 let reason = "a status under pipefail depends on how much is read before the end";
                 verdicts[at] = Declined::because(reason);
-            }
-            if at < stopper && is(at, |facts| facts.output.blocks_until_eof) {
-                break;
             }
         }
     }
@@ -381,8 +380,9 @@ mod tests {
         for (text, plan) in [
             ("tr -s a < f | head -n 1", "tr -s a | head -n 1"),
             ("nosuch | head -n 1 | nl", "nosuch | head -n 1 | native { nl }"),
-            // sort may be ended while it prints; its feeder is not.
-            ("tr -s a < f | sort | nl | head -n 1", "native { tr -s a } | sort | nl | head -n 1"),
+            // sort may be ended while it prints; how much that is does not depend on how it writes.
+            ("tr -s a < f | sort | nl | head -n 1", "native { tr -s a ; sort } | nl | head -n 1"),
+            ("sort f | head -n 1 | nl", "native { sort f } | head -n 1 | native { nl }"),
             ("head -n 1 f | nl", "native { head -n 1 f ; nl }"),
             ("tr -s a < f | sort | uniq -c", "native { tr -s a ; [sort the distinct lines] }"),
         ] {

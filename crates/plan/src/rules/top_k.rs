@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn under_pipefail_the_status_of_sort_shows() {
-        assert_eq!(under_pipefail("sort f | head"), "sort f | head");
+        assert_eq!(under_pipefail("sort f | head"), "native { sort f } | head");
     }
 
     #[test]

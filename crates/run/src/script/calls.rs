@@ -1,8 +1,10 @@
 //! Writes calls into a text: the words of the stages are unchanged, only the text between them changes.
 
+use super::ShellEffects;
+use super::stages::expands_unquoted;
 use crate::shell::Shell;
 use pelton_record::Span;
-use pelton_syntax::{Redirect, RedirectKind, Stage};
+use pelton_syntax::{Dialect, Redirect, RedirectKind, Stage, Word};
 
 /// How calls are written.
 #[derive(Clone, Debug)]
@@ -20,8 +22,8 @@ pub struct Writer<'a> {
     pub text: &'a str,
     pub caller: &'a Caller,
     pub shell: &'a Shell,
-    /// Whether calls must be told the shell's options.
-    pub pipefail: bool,
+    pub dialect: Dialect,
+    pub effects: ShellEffects,
 }
 
 /// A replacement of a piece of text.
@@ -33,25 +35,64 @@ pub struct Edit {
     pub stages: usize,
 }
 
+/// What the name of a file may consist of so that bash neither splits it nor matches it with other names, for any usual
+/// `IFS`. Without ranges, which depend on the locale.
+const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%=-";
+
 impl Writer<'_> {
-    /// Makes one call of these adjacent stages. Returns nothing if unknown text lies between two of them.
-    pub fn call(&self, stages: &[Stage]) -> Vec<Edit> {
-        let separator = &self.caller.separator;
-        let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return vec![] };
-        let start = first.span.start;
-        let line = 1 + self.text[..last.span.end].matches('\n').count();
+    /// Makes one call of these adjacent stages.
+    ///
+    /// # Errors
+    /// What is in the way, to follow 'because of'.
+    pub fn call(&self, stages: &[Stage]) -> Result<Vec<Edit>, String> {
+        let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
+        let span = Span::new(first.span.start, last.span.end);
+        let line = 1 + self.text[..span.end].matches('\n').count();
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
-        let text = self.beginning(line, &redirects);
-        let mut edits = vec![Edit { span: Span::new(start, start), text, stages: 1 }];
+        let beginning = self.beginning(line, &redirects);
+        let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
-            let Some(lines) = lines(gap.of(self.text)) else { return vec![] };
-            let text = format!(" {separator} {}", "\\\n".repeat(lines));
+            let lines = lines(gap.of(self.text)).ok_or("what stands between two stages")?;
+            let text = format!(" {} {}", self.caller.separator, "\\\n".repeat(lines));
             edits.push(Edit { span: gap, text, stages: 1 });
         }
         // Redirections passed as options are removed from the text.
         edits.extend(redirects.iter().map(|one| Edit { span: one.span, text: String::new(), stages: 0 }));
-        edits
+        let targets = redirects.iter().filter_map(|redirect| target(redirect));
+        let split: Vec<&Word> =
+            targets.filter(|target| expands_unquoted(target.span.of(self.text))).collect();
+        if split.is_empty() || self.dialect != Dialect::Bash {
+            Ok(edits)
+        } else {
+            self.guarded(span, &split, edits)
+        }
+    }
+
+    /// Lets bash decide, by what the names of the files turn out to be, between the pipeline and the call: a name of
+    /// several words, or a pattern, fails the stage alone.
+    ///
+    /// ```text
+    /// case "$out:" in (:*|*::*|*:*:*|*[!a-z…:]*) sort a | uniq > $out;; (*) pelton pipe … ;; esac
+    /// ```
+    fn guarded(&self, span: Span, names: &[&Word], edits: Vec<Edit>) -> Result<Vec<Edit>, String> {
+        let stages = edits.iter().map(|edit| edit.stages).sum();
+        let moved = |edit: Edit| Edit {
+            span: Span::new(edit.span.start - span.start, edit.span.end - span.start),
+            ..edit
+        };
+        let call = apply(span.of(self.text), edits.into_iter().map(moved).collect()).replace("\\\n", "");
+        if call.contains('\n') {
+            // The lines that follow would get other numbers.
+            return Err("the name of a file that expands, beside words of several lines".into());
+        }
+        let too_many = ":*".repeat(names.len() + 1);
+        let names: String = names.iter().map(|name| format!("{}:", name.span.of(self.text))).collect();
+        let before = format!("case \"{names}\" in (:*|*::*|*{too_many}|*[!{PLAIN}:]*) ");
+        Ok(vec![
+            Edit { span: Span::new(span.start, span.start), text: before, stages },
+            Edit { span: Span::new(span.end, span.end), text: format!(";; (*) {call};; esac"), stages: 0 },
+        ])
     }
 
     fn beginning(&self, line: usize, redirects: &[&Redirect]) -> String {
@@ -60,7 +101,7 @@ impl Writer<'_> {
         words.extend(options.iter().map(|option| quoted(option)));
         words.push(format!("--shell={}", quoted(&self.shell.path.to_string_lossy())));
         words.push(format!("--name=\"$0\" --line={line}"));
-        if self.pipefail {
+        if self.effects.pipefail && self.dialect == Dialect::Bash {
             words.push("--shell-options=\"$SHELLOPTS\"".to_owned());
         }
         words.extend(redirects.iter().filter_map(|redirect| self.option(redirect)));
@@ -71,14 +112,27 @@ impl Writer<'_> {
     /// Returns a redirection as an option: the call opens the file as the stage would, so that only the stage
     /// fails on an error.
     fn option(&self, redirect: &Redirect) -> Option<String> {
-        let (name, target) = match &redirect.kind {
-            RedirectKind::Read(target) => ("read", target),
-            RedirectKind::Write(target) => ("write", target),
-            RedirectKind::Append(target) => ("append", target),
-            RedirectKind::Clobber(target) => ("clobber", target),
-            _ => return None,
+        let target = target(redirect)?;
+        let name = match &redirect.kind {
+            RedirectKind::Read(_) => "read",
+            RedirectKind::Write(_) => "write",
+            RedirectKind::Append(_) => "append",
+            _ => "clobber",
         };
-        Some(format!("--{name}={}", target.span.of(self.text)))
+        let written = target.span.of(self.text);
+        let quote = if expands_unquoted(written) { "\"" } else { "" };
+        Some(format!("--{name}={quote}{written}{quote}"))
+    }
+}
+
+/// Returns the name of the file of a redirection that a call can have.
+fn target(redirect: &Redirect) -> Option<&Word> {
+    match &redirect.kind {
+        RedirectKind::Read(target)
+        | RedirectKind::Write(target)
+        | RedirectKind::Append(target)
+        | RedirectKind::Clobber(target) => Some(target),
+        _ => None,
     }
 }
 

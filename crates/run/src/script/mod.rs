@@ -95,8 +95,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     let found = pipelines(text, dialect, &script);
     let functions = functions(&found);
     let judge = stages::Judge { text, environment, manner: &manner, functions: &functions };
-    let writer =
-        Writer { text, caller, shell: &request.shell, pipefail: manner.pipefail && dialect == Dialect::Bash };
+    let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner };
     let outlook = outlook::Outlook::new(text, environment);
     let (mut edits, mut considered) = (Vec::new(), Vec::new());
     for one in found.iter().filter(|one| one.pipeline.stages.len() > 1) {
@@ -200,14 +199,11 @@ fn consider(
     writer: &Writer<'_>,
 ) -> (Vec<Edit>, Option<String>) {
     let pipeline = &found.pipeline;
-    if found.background {
-        return (vec![], Some("`&`: its last process is what `$!` names".into()));
+    if found.background && writer.effects.handles_jobs {
+        return (vec![], Some("`&`: its processes may be looked at or get signals".into()));
     }
     if pipeline.timed {
         return (vec![], Some("the shell's `time`, which reports on it".into()));
-    }
-    if pipeline.span.of(judge.text).contains("<<") {
-        return (vec![], Some("a here-document".into()));
     }
     let last = pipeline.stages.len() - 1;
     let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())
@@ -222,7 +218,10 @@ fn consider(
             let stages = &pipeline.stages[at..at + run];
             match outlook.nothing_gained(stages) {
                 Some(why) => reason = reason.or(Some(format!("stages that no kernel serves ({why})"))),
-                None => edits.extend(writer.call(stages)),
+                None => match writer.call(stages) {
+                    Ok(calls) => edits.extend(calls),
+                    Err(why) => reason = reason.or(Some(why)),
+                },
             }
         }
         at += run.max(1);

@@ -14,10 +14,14 @@ pub struct ShellEffects {
     pub pipefail: bool,
     /// `set -C` may be on: `>` may refuse.
     pub noclobber: bool,
+    /// Processes in the background may be looked at, or sent signals.
+    pub handles_jobs: bool,
+    /// `IFS` may split words at letters, digits or what else file names consist of.
+    pub odd_separators: bool,
 }
 
 /// Words that do not work with a call, and why.
-const WORDS: [(&str, &str); 34] = [
+const WORDS: [(&str, &str); 33] = [
     ("ulimit", "`ulimit`: the shell shows the text of what a limit ends"),
     ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
     ("pipestatus", "`pipestatus`, which tells stages apart"),
@@ -51,7 +55,11 @@ const WORDS: [(&str, &str); 34] = [
     ("POSIXLY_CORRECT", "`POSIXLY_CORRECT`, which changes commands"),
     ("SHELLOPTS", "`SHELLOPTS`"),
     ("BASHOPTS", "`BASHOPTS`"),
-    ("PATH", "`PATH`, which changes what commands are"),
+];
+/// Words by which a text, or what it starts, can tell a background pipeline's last process from a call.
+const JOB_WORDS: [&str; 13] = [
+    "kill", "killall", "pkill", "pgrep", "pidof", "ps", "jobs", "fg", "bg", "disown", "suspend", "proc",
+    "coproc",
 ];
 
 /// Accepted option names of `set`.
@@ -81,7 +89,14 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     if words.contains(&".") {
         return Err("`.`: what it reads may define functions".into());
     }
-    let mut manner = ShellEffects::default();
+    if !sets_path_only(text, name) {
+        return Err("`PATH`, which may no longer be what commands get".into());
+    }
+    let mut manner = ShellEffects {
+        handles_jobs: names.iter().any(|word| JOB_WORDS.contains(word)),
+        odd_separators: !has_blank_separators(text, name),
+        ..ShellEffects::default()
+    };
     for flag in flags {
         manner.take(flag.to_str().unwrap_or("?"), &mut std::iter::empty())?;
     }
@@ -96,6 +111,59 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     manner.pipefail |= names.contains(&"pipefail");
     manner.nounset |= names.contains(&"nounset");
     Ok(manner)
+}
+
+/// Whether the text only reads `PATH`, or assigns to it in a command of its own or with `export`: it then stays exported,
+/// and the shell forgets where commands are.
+fn sets_path_only(text: &str, name: impl Fn(char) -> bool) -> bool {
+    const ENDS: [char; 6] = ['\n', ';', '&', '|', '(', ')'];
+    let is_fine = |before: &str, after: &str| {
+        if before.ends_with(['$', '{', '#']) {
+            return true;
+        }
+        let exports = before.rsplit(ENDS).next().unwrap_or_default().trim() == "export";
+        let Some(value) = after.strip_prefix('=').or(after.strip_prefix("+=")) else {
+            return exports && ends_word(after);
+        };
+        let value = value.split(ENDS).next().unwrap_or_default().trim_end();
+        let blank_free = !value.contains([' ', '\t']);
+        let quoted = value.len() > 1
+            && value.starts_with('"')
+            && value.find('"') != value.rfind('"')
+            && value[1..].find('"') == Some(value.len() - 2);
+        match before.rsplit(ENDS).next().unwrap_or_default().trim() {
+            _ if exports => true,
+            "" | "then" | "do" | "else" | "{" => blank_free || quoted,
+            _ => false,
+        }
+    };
+    whole_words(text, "PATH", name).all(|(before, after)| is_fine(before, after))
+}
+
+/// Whether every assignment to `IFS` in the text is of blanks and newlines.
+fn has_blank_separators(text: &str, name: impl Fn(char) -> bool) -> bool {
+    const BLANK: [&str; 6] = ["", "''", "$'\\n'", "$'\\t'", "$'\\n\\t'", "$' \\t\\n'"];
+    let is_blank = |after: &str| {
+        let value = after.strip_prefix('=');
+        value.is_some_and(|value| BLANK.iter().any(|blank| value.strip_prefix(blank).is_some_and(ends_word)))
+    };
+    whole_words(text, "IFS", name).all(|(before, after)| before.ends_with(['$', '{']) || is_blank(after))
+}
+
+/// Whether a word of the shell ends before this.
+fn ends_word(after: &str) -> bool {
+    after.is_empty() || after.starts_with([' ', '\t', '\n', ';'])
+}
+
+/// Returns what stands before and after each occurrence of `word` that is no part of a longer name.
+fn whole_words<'t>(
+    text: &'t str,
+    word: &'t str,
+    name: impl Fn(char) -> bool,
+) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let around = move |at: usize| (&text[..at], &text[at + word.len()..]);
+    let found = text.match_indices(word).map(move |(at, _)| around(at));
+    found.filter(move |(before, after)| !before.ends_with(&name) && !after.starts_with(&name))
 }
 
 impl ShellEffects {
@@ -154,14 +222,31 @@ mod tests {
             "echo $_",
             "echo ${_}",
             "echo $-",
-            "PATH=/x:$PATH",
+            "PATH=/x:$PATH sort",
+            "unset PATH",
+            "local PATH=/x",
+            "export -n PATH",
+            "read PATH",
+            "x=1 PATH=/x",
             "trap 'echo' DEBUG",
             "shopt -s lastpipe",
             "echo \"$BASH_SOURCE\"",
         ] {
             assert!(of(text).is_err(), "{text}");
         }
-        for text in ["echo $_x", "echo ${_x}", "mypath=1", "echo a.b", "resets -x", "echo ./x"] {
+        for text in [
+            "PATH=/x:$PATH",
+            "export PATH=$HOME/bin:$PATH",
+            "if x; then PATH=/x; fi",
+            "PATH=\"/a b:$PATH\"",
+            "echo ${PATH}",
+            "echo $_x",
+            "echo ${_x}",
+            "mypath=1",
+            "echo a.b",
+            "resets -x",
+            "echo ./x",
+        ] {
             assert!(of(text).is_ok(), "{text}");
         }
         assert!(manner("a", &["-x".into()]).is_err());

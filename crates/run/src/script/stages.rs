@@ -125,13 +125,35 @@ impl Judge<'_> {
             }
             _ => return Err("a redirection".into()),
         };
-        // A pattern or a list of words as target would fail the stage alone.
+        // A pattern as target would fail the stage alone; of a variable, see `Writer::guarded`.
         let one_word = |part: &WordPart| {
-            matches!(part, WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Variable { quoted: true, .. })
+            matches!(part, WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Variable { .. })
         };
         let simple = here && redirect.fd.is_none_or(|own| own == fd) && target.parts.iter().all(one_word);
-        if simple { self.word(target, loops) } else { Err("a redirection".into()) }
+        if !simple {
+            return Err("a redirection".into());
+        }
+        let written = target.span.of(self.text);
+        if expands_unquoted(written) && (self.manner.odd_separators || written.contains(['"', '\'', '\\'])) {
+            return Err("a redirection".into());
+        }
+        self.word(target, loops)
     }
+}
+
+/// Whether a word, as written, expands anything outside quotes: as the argument of a call, it may become several.
+pub fn expands_unquoted(written: &str) -> bool {
+    let (mut quote, mut characters) = (None, written.chars());
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (None, '$') => return true,
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(begun), character) if begun == character => quote = None,
+            (None | Some('"'), '\\') => drop(characters.next()),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Shifts all spans of a separately parsed pipeline to its position.

@@ -54,6 +54,27 @@ fn redirections_go_with_the_call() {
 }
 
 #[test]
+fn names_that_bash_may_split_are_looked_at_when_they_are_known() {
+    let plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%=-";
+    assert_eq!(
+        after("sort a |\n uniq > $d/x && echo"),
+        format!(
+            "case \"$d/x:\" in (:*|*::*|*:*:*|*[!{plain}:]*) sort a |\n uniq > $d/x;; \
+             (*) PIPE --line=2 --write=\"$d/x\" SEP sort a SEP uniq ;; esac && echo"
+        )
+    );
+    assert!(after("sort < $a | uniq >> ${b}").starts_with("case \"$a:${b}:\" in (:*|*::*|*:*:*:*|*[!"));
+    assert!(after("IFS=$'\\n'; sort a | uniq > $x").contains("PIPE"));
+}
+
+#[test]
+fn pipelines_in_the_background_and_behind_documents_are_called() {
+    assert_eq!(after("sort a | uniq & wait"), "PIPE --line=1 SEP sort a SEP uniq & wait");
+    assert_eq!(after("cat <<E | sort | uniq\nx\nE\n"), "cat <<E | PIPE --line=1 SEP sort SEP uniq\nx\nE\n");
+    assert_eq!(after("PATH=/x:$PATH; sort a | uniq"), "PATH=/x:$PATH; PIPE --line=1 SEP sort a SEP uniq");
+}
+
+#[test]
 fn lines_stay_where_they_are() {
     let text = "sort a | # why\n  uniq |\n head -1\necho $LINENO";
     let out = after(text);
@@ -73,8 +94,11 @@ fn part_of_a_pipeline_is_called() {
 #[test]
 fn what_could_tell_is_left() {
     for (text, why) in [
-        ("sort a | uniq &", "`&`"),
-        ("sort <<E | uniq\nx\nE", "a here-document"),
+        ("sort a | uniq & kill $!", "`&`"),
+        ("sort <<E | uniq\nx\nE", "a redirection"),
+        ("IFS=,; sort a | uniq > $x", "a redirection"),
+        ("sort a | awk '1\n' | uniq > $x", "of several lines"),
+        ("cat <<E | uniq |\nx\nE\nsort", "a redirection"),
         ("sort $(foo) | uniq", "a command substitution"),
         ("sort ${x:=1} | uniq", "an expansion with an operator"),
         ("sort ${x?oh} | uniq", "an expansion with an operator"),
@@ -84,7 +108,7 @@ fn what_could_tell_is_left() {
         ("\\sort a | uniq", "a command whose name is quoted or expands"),
         ("sort a |& uniq", "`|&`"),
         ("sort a > b | uniq", "a redirection"),
-        ("sort a | uniq > $x", "a redirection"),
+        ("sort a | uniq > $x\"y\"", "a redirection"),
         ("sort a | uniq > *", "a redirection"),
         ("sort a | uniq 2>&1", "a redirection"),
         ("set -u; sort $x | uniq", "under `set -u`"),
@@ -160,5 +184,15 @@ fn loops_that_start_processes_are_told_from_those_that_compute() {
         "while read x; do echo \"a $(date)\"; done",
     ] {
         assert!(is_loop_of_processes(text), "{text}");
+    }
+}
+
+#[test]
+fn expansions_outside_quotes_are_found() {
+    for written in ["$x", "a$x", "\"$x\"$y", "'a'$x", "\\\\$x", "\"\\\"\"$x"] {
+        assert!(stages::expands_unquoted(written), "{written}");
+    }
+    for written in ["a", "\"$x\"", "'$x'", "\\$x", "\"a\\\"$x\"", "\"${x}\"/y"] {
+        assert!(!stages::expands_unquoted(written), "{written}");
     }
 }
