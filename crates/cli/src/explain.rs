@@ -30,7 +30,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };
     let calls = scripts::rewritten(&request, &plan, &environment, &args.switches, &PassArgs::default());
-    let calls = calls.and_then(Result::ok).filter(|it| it.pipelines.iter().any(|one| one.called > 0));
+    let (plan, calls) = what_is_true(plan, calls);
     if let Some(rewritten) = calls {
         return match () {
             () if args.json => Ok(script_json(&rewritten, &request)),
@@ -48,6 +48,25 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
         () if args.json => json(&plan, &explained),
         () if args.dot => dot(&plan, &explained),
         () => Ok(prose(&plan, &explained, drawing(color))),
+    }
+}
+
+/// Returns the calls, if there are any, and the plan with the reason why a text has none.
+fn what_is_true(plan: Plan, calls: Option<Result<Rewritten, String>>) -> (Plan, Option<Rewritten>) {
+    match (plan, calls) {
+        (plan, Some(Ok(rewritten))) if rewritten.pipelines.iter().any(|one| one.called > 0) => {
+            (plan, Some(rewritten))
+        }
+        (Plan::Whole { .. }, Some(Ok(rewritten))) => {
+            let first = rewritten.pipelines.iter().find_map(|one| one.reason.clone());
+            let reason = first.map_or_else(
+                || "its pipelines: there is none of two stages or more".to_owned(),
+                |reason| format!("what its pipelines hold; the first: {reason}"),
+            );
+            (Plan::Whole { reason }, None)
+        }
+        (Plan::Whole { .. }, Some(Err(reason))) => (Plan::Whole { reason }, None),
+        (plan, _) => (plan, None),
     }
 }
 

@@ -15,6 +15,7 @@
 
 mod calls;
 mod outlook;
+mod position;
 mod refuse;
 mod stages;
 

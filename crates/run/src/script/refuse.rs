@@ -3,6 +3,7 @@
 //! This scans words without parsing the text, so that code in strings and here-documents counts too. It may
 //! refuse too much (a word in a comment), but never too little.
 
+use super::position;
 use std::ffi::OsString;
 
 /// Effects of the text on its shell that calls must know.
@@ -20,9 +21,8 @@ pub struct ShellEffects {
     pub odd_separators: bool,
 }
 
-/// Words that do not work with a call, and why.
-const WORDS: [(&str, &str); 33] = [
-    ("ulimit", "`ulimit`: the shell shows the text of what a limit ends"),
+/// Words that do not work with a call wherever they stand, and why.
+const WORDS: [(&str, &str); 18] = [
     ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
     ("pipestatus", "`pipestatus`, which tells stages apart"),
     ("BASH_COMMAND", "`BASH_COMMAND`, which shows the text of commands"),
@@ -32,29 +32,36 @@ const WORDS: [(&str, &str); 33] = [
     ("BASH_ARGC", "`BASH_ARGC`"),
     ("BASH_EXECUTION_STRING", "`BASH_EXECUTION_STRING`"),
     ("FUNCNAME", "`FUNCNAME`, which knows scripts from texts"),
+    ("extdebug", "`extdebug`"),
+    ("xpg_echo", "`xpg_echo`, which changes `echo`"),
+    ("failglob", "`failglob`, where a pattern may fail its stage"),
+    ("lastpipe", "`lastpipe`, which runs a stage in the shell itself"),
+    ("expand_aliases", "an alias"),
+    ("command_not_found_handle", "a function for missing commands"),
+    ("POSIXLY_CORRECT", "`POSIXLY_CORRECT`, which changes commands"),
+    ("SHELLOPTS", "`SHELLOPTS`"),
+    ("BASHOPTS", "`BASHOPTS`"),
+];
+/// Commands that do not work with a call.
+const COMMANDS: [(&str, &str); 10] = [
+    (".", "`.`: what it reads may define functions"),
+    ("source", "`source`: what it reads may define functions"),
+    ("eval", "`eval`: what it runs may define functions"),
+    ("ulimit", "`ulimit`: the shell shows the text of what a limit ends"),
     ("caller", "`caller`, which names the file"),
-    ("DEBUG", "a trap for DEBUG, which counts commands"),
+    ("alias", "an alias"),
+    ("enable", "`enable`, which changes what commands are"),
+    ("hash", "`hash`, which changes what commands are"),
+    ("fc", "the history"),
+    ("history", "the history"),
+];
+/// Options that `shopt -o` sets as well; those of `set` are looked at one by one.
+const SHOPT_OPTIONS: [(&str, &str); 5] = [
     ("xtrace", "tracing, which shows commands"),
     ("verbose", "`verbose`, which shows the text"),
     ("noexec", "`noexec`"),
     ("monitor", "job control"),
-    ("extdebug", "`extdebug`"),
     ("posix", "the shell's POSIX mode"),
-    ("xpg_echo", "`xpg_echo`, which changes `echo`"),
-    ("failglob", "`failglob`, where a pattern may fail its stage"),
-    ("lastpipe", "`lastpipe`, which runs a stage in the shell itself"),
-    ("alias", "an alias"),
-    ("expand_aliases", "an alias"),
-    ("source", "`source`: what it reads may define functions"),
-    ("eval", "`eval`: what it runs may define functions"),
-    ("enable", "`enable`, which changes what commands are"),
-    ("command_not_found_handle", "a function for missing commands"),
-    ("hash", "`hash`, which changes what commands are"),
-    ("fc", "the history"),
-    ("history", "the history"),
-    ("POSIXLY_CORRECT", "`POSIXLY_CORRECT`, which changes commands"),
-    ("SHELLOPTS", "`SHELLOPTS`"),
-    ("BASHOPTS", "`BASHOPTS`"),
 ];
 /// Words by which a text, or what it starts, can tell a background pipeline's last process from a call.
 const JOB_WORDS: [&str; 13] = [
@@ -71,8 +78,17 @@ const LETTERS: &str = "euCfao";
 pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names: Vec<&str> = text.split(|c| !name(c)).collect();
-    if let Some((_, why)) = WORDS.iter().find(|(word, _)| names.contains(word)) {
+    let shopt = names.contains(&"shopt");
+    let words = WORDS.iter().chain(SHOPT_OPTIONS.iter().filter(|_| shopt));
+    let mut anywhere = words.filter(|(word, _)| names.contains(word));
+    let mut as_commands = COMMANDS.iter().filter(|(word, _)| position::is_command(text, word));
+    if let Some((_, why)) = anywhere.next().or_else(|| as_commands.next()) {
         return Err((*why).into());
+    }
+    if names.contains(&"trap")
+        && whole_words(text, "DEBUG", name).any(|(before, after)| is_signal(before, after))
+    {
+        return Err("a trap for DEBUG, which counts commands".into());
     }
     for (sign, why) in
         [("$-", "`$-`, which knows scripts from texts"), ("$_", "`$_`, the last argument of a command")]
@@ -86,8 +102,8 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     }
     let blank = |c: char| c.is_whitespace() || ";&|(){}`'\"".contains(c);
     let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
-    if words.contains(&".") {
-        return Err("`.`: what it reads may define functions".into());
+    if words.windows(2).any(|pair| pair[0] == "set" && text.contains(&format!("set `{}", pair[1]))) {
+        return Err("`set` with what a command prints".into());
     }
     if !sets_path_only(text, name) {
         return Err("`PATH`, which may no longer be what commands get".into());
@@ -111,6 +127,11 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     manner.pipefail |= names.contains(&"pipefail");
     manner.nounset |= names.contains(&"nounset");
     Ok(manner)
+}
+
+/// Whether `DEBUG` may name a trap here: it is neither expanded nor assigned to.
+fn is_signal(before: &str, after: &str) -> bool {
+    !before.ends_with(['$', '{', '!', '#']) && !after.starts_with(['=', '+'])
 }
 
 /// Whether the text only reads `PATH`, or assigns to it in a command of its own or with `export`: it then stays exported,
@@ -219,6 +240,9 @@ mod tests {
             ". ./lib.sh",
             "if true; then . lib; fi",
             "eval \"$x\"",
+            "trap 'x' EXIT DEBUG",
+            "shopt -so xtrace",
+            "set `date`",
             "echo $_",
             "echo ${_}",
             "echo $-",
