@@ -48,9 +48,8 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
             if terminal::stderr_is_terminal() {
                 source::warn_of_missing(&request, &plan, &environment, Look::of_stderr(color));
             }
-            let calls = || scripts::call(&request, &plan, &environment, &args.switches, &args.passes);
-            if let Some(exec) = (!args.faithful && !args.progress).then(calls).flatten() {
-                let error = pelton_sys::spawn::replace(&exec);
+            let start = || scripts::start(&request, &plan, &environment, &args.switches, &args.passes);
+            if let Some(error) = (!args.faithful && !args.progress).then(start).flatten() {
                 return Err(cannot_start(&request, &error));
             }
             let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);

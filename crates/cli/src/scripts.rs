@@ -3,20 +3,20 @@
 use crate::shared_options::{PassArgs, SwitchArgs};
 use pelton_run::script::{self, Caller, Rewritten};
 use pelton_run::{Environment, Plan, Request};
-use pelton_sys::spawn::Exec;
 use std::hash::{BuildHasher, RandomState};
 
-/// Returns the shell call that runs the rewritten text, if the text has a call of pelton.
-pub fn call(
+/// Replaces this process by the shell that runs the rewritten text, if the text has a call of pelton. Returns only on
+/// failure.
+pub fn start(
     request: &Request,
     plan: &Plan,
     environment: &Environment,
     switches: &SwitchArgs,
     passes: &PassArgs,
-) -> Option<Exec> {
+) -> Option<std::io::Error> {
     let rewritten = rewritten(request, plan, environment, switches, passes)?.ok()?;
     let calls = rewritten.pipelines.iter().any(|one| one.called > 0);
-    calls.then(|| script::call(&rewritten, request, environment)).flatten()
+    calls.then(|| script::start(&rewritten, request, environment)).flatten()
 }
 
 /// Returns the rewritten text, or why it stays as it is; `None` if pelton runs all of it anyway.

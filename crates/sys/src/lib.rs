@@ -28,6 +28,7 @@ pub mod pipe;
 pub mod private;
 pub mod processes;
 pub mod procfs;
+pub mod read_instead;
 pub mod scratch;
 pub mod shared;
 pub mod signals;

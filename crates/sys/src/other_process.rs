@@ -22,6 +22,15 @@ pub fn memory(pid: u32, address: u64, buffer: &mut [u8]) -> Option<&[u8]> {
     Some(&buffer[..n])
 }
 
+/// Writes `bytes` to `address` of `pid`'s memory; false if not permitted, or not mapped.
+pub fn write(pid: u32, address: u64, bytes: &[u8]) -> bool {
+    let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
+    // SAFETY: `local` describes `bytes`, which is only read; the kernel checks the other process's side.
+    let written = unsafe { libc::process_vm_writev(pid as libc::pid_t, &local, 1, &remote, 1, 0) };
+    usize::try_from(written).is_ok_and(|written| written == bytes.len())
+}
+
 /// Reads the NUL-terminated string at `address` of `pid`'s memory, up to 4095 bytes.
 pub fn string(pid: u32, address: u64) -> Option<Vec<u8>> {
     let mut buffer = [0; 4096];

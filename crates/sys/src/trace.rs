@@ -144,7 +144,7 @@ pub(crate) fn alone(ready: i32) -> io::Result<()> {
     Ok(())
 }
 
-fn close_from(first: u32) {
+pub(crate) fn close_from(first: u32) {
     // SAFETY: this process is a copy whose only work is below; none of its descriptors is used again.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0u32) };
 }

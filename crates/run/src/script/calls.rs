@@ -100,7 +100,9 @@ impl Writer<'_> {
         let mut words = vec![quoted(program), "pipe".to_owned()];
         words.extend(options.iter().map(|option| quoted(option)));
         words.push(format!("--shell={}", quoted(&self.shell.path.to_string_lossy())));
-        words.push(format!("--name=\"$0\" --line={line}"));
+        // What bash itself puts before its messages.
+        let name = if self.dialect == Dialect::Bash { "${BASH_SOURCE:-$0}" } else { "$0" };
+        words.push(format!("--name=\"{name}\" --line={line}"));
         if self.effects.pipefail && self.dialect == Dialect::Bash {
             words.push("--shell-options=\"$SHELLOPTS\"".to_owned());
         }

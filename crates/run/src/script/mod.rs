@@ -14,22 +14,22 @@
 //! idea; just-in-time expansion by the shell is PaSh-JIT's.
 
 mod calls;
+mod launch;
 mod outlook;
 mod position;
 mod refuse;
 mod stages;
 
-use crate::c_string::c_string;
 use crate::environ::Environment;
 use crate::native::files::SMALL_LIMIT_BYTES;
 use crate::plan::{ListItem, Plan, Request, few_descriptors};
 
 pub use calls::Caller;
 use calls::{Edit, Writer};
+pub use launch::start;
 use pelton_record::Span;
 use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Script};
 use pelton_sys::limits;
-use pelton_sys::spawn::Exec;
 use refuse::ShellEffects;
 
 /// A text whose pipelines call pelton.
@@ -39,6 +39,9 @@ pub struct Rewritten {
     pub text: String,
     /// Every pipeline of two stages or more, in textual order.
     pub pipelines: Vec<Considered>,
+    /// Whether it works only if the shell reads it in place of the script's file, whose name bash shows in messages from
+    /// within functions.
+    pub needs_file: bool,
 }
 
 /// A pipeline, and its outcome.
@@ -85,10 +88,11 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         return Err(format!("the environment ({name}), which changes how the shell works"));
     }
     let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
-    if text.len() > LONGEST {
+    let from_file = launch::may_read_file(request);
+    if text.len() > LONGEST && !from_file {
         return Err("its length".into());
     }
-    let manner = refuse::manner(text, &request.shell_flags)?;
+    let manner = refuse::manner(text, &request.shell_flags, from_file)?;
     let script = syntax::parse(text, dialect).map_err(|error| format!("its syntax: {}", error.message))?;
     if let Some(why) = script.unmodelled() {
         return Err(why.describe().into());
@@ -113,19 +117,12 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         edits.extend(own);
     }
     considered.sort_by_key(|one| one.span.start);
-    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered })
+    let needs_file = from_file && (manner.knows_files || !functions.is_empty() || text.len() > LONGEST);
+    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, needs_file })
 }
 
 /// The system limits an argument to 128 KiB, and calls are longer than what they replace.
 const LONGEST: usize = 64 * 1024;
-
-/// Returns the call that runs the rewritten text, with the name and the arguments of the request.
-pub fn call(rewritten: &Rewritten, request: &Request, environment: &Environment) -> Option<Exec> {
-    let env = environment.as_inherited();
-    let flags = request.shell_flags.iter().map(|flag| flag.to_str()).collect::<Option<Vec<_>>>()?;
-    c_string(rewritten.text.as_bytes())?;
-    request.shell.call(&flags, rewritten.text.as_bytes(), &request.name, &request.args, &env)
-}
 
 /// A pipeline with spans in the whole text, and its context.
 pub(crate) struct Found {

@@ -19,19 +19,15 @@ pub struct ShellEffects {
     pub handles_jobs: bool,
     /// `IFS` may split words at letters, digits or what else file names consist of.
     pub odd_separators: bool,
+    /// The text can tell whether its shell reads it from a file.
+    pub knows_files: bool,
 }
 
 /// Words that do not work with a call wherever they stand, and why.
-const WORDS: [(&str, &str); 18] = [
+const WORDS: [(&str, &str); 12] = [
     ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
     ("pipestatus", "`pipestatus`, which tells stages apart"),
     ("BASH_COMMAND", "`BASH_COMMAND`, which shows the text of commands"),
-    ("BASH_SOURCE", "`BASH_SOURCE`, which names the file"),
-    ("BASH_LINENO", "`BASH_LINENO`"),
-    ("BASH_ARGV", "`BASH_ARGV`"),
-    ("BASH_ARGC", "`BASH_ARGC`"),
-    ("BASH_EXECUTION_STRING", "`BASH_EXECUTION_STRING`"),
-    ("FUNCNAME", "`FUNCNAME`, which knows scripts from texts"),
     ("extdebug", "`extdebug`"),
     ("xpg_echo", "`xpg_echo`, which changes `echo`"),
     ("failglob", "`failglob`, where a pattern may fail its stage"),
@@ -42,13 +38,22 @@ const WORDS: [(&str, &str); 18] = [
     ("SHELLOPTS", "`SHELLOPTS`"),
     ("BASHOPTS", "`BASHOPTS`"),
 ];
+/// Words that tell a script from a text: they work if the shell reads the script's file.
+const FILE_WORDS: [(&str, &str); 7] = [
+    ("BASH_SOURCE", "`BASH_SOURCE`, which names the file"),
+    ("BASH_LINENO", "`BASH_LINENO`"),
+    ("BASH_ARGV", "`BASH_ARGV`"),
+    ("BASH_ARGC", "`BASH_ARGC`"),
+    ("BASH_EXECUTION_STRING", "`BASH_EXECUTION_STRING`"),
+    ("caller", "`caller`, which names the file"),
+    ("FUNCNAME", "`FUNCNAME`, which knows scripts from texts"),
+];
 /// Commands that do not work with a call.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 9] = [
     (".", "`.`: what it reads may define functions"),
     ("source", "`source`: what it reads may define functions"),
     ("eval", "`eval`: what it runs may define functions"),
     ("ulimit", "`ulimit`: the shell shows the text of what a limit ends"),
-    ("caller", "`caller`, which names the file"),
     ("alias", "an alias"),
     ("enable", "`enable`, which changes what commands are"),
     ("hash", "`hash`, which changes what commands are"),
@@ -74,12 +79,14 @@ const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobb
 /// Accepted option letters of `set`.
 const LETTERS: &str = "euCfao";
 
-/// Returns the text's effects on its shell, or why it is left unchanged. `flags` are those of its `#!` line.
-pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
+/// Returns the text's effects on its shell, or why it is left unchanged. `flags` are those of its `#!` line; `from_file`:
+/// whether the shell can read it in place of the script's file, rather than as an argument.
+pub fn manner(text: &str, flags: &[OsString], from_file: bool) -> Result<ShellEffects, String> {
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names: Vec<&str> = text.split(|c| !name(c)).collect();
     let shopt = names.contains(&"shopt");
-    let words = WORDS.iter().chain(SHOPT_OPTIONS.iter().filter(|_| shopt));
+    let of_files = FILE_WORDS.iter().filter(|_| !from_file);
+    let words = WORDS.iter().chain(of_files).chain(SHOPT_OPTIONS.iter().filter(|_| shopt));
     let mut anywhere = words.filter(|(word, _)| names.contains(word));
     let mut as_commands = COMMANDS.iter().filter(|(word, _)| position::is_command(text, word));
     if let Some((_, why)) = anywhere.next().or_else(|| as_commands.next()) {
@@ -93,6 +100,9 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     for (sign, why) in
         [("$-", "`$-`, which knows scripts from texts"), ("$_", "`$_`, the last argument of a command")]
     {
+        if sign == "$-" && from_file {
+            continue;
+        }
         let stands = |at: usize| sign != "$_" || !text[at + 2..].starts_with(name);
         if text.match_indices(sign).any(|(at, _)| stands(at))
             || text.contains(&format!("${{{}}}", &sign[1..]))
@@ -111,6 +121,7 @@ pub fn manner(text: &str, flags: &[OsString]) -> Result<ShellEffects, String> {
     let mut manner = ShellEffects {
         handles_jobs: names.iter().any(|word| JOB_WORDS.contains(word)),
         odd_separators: !has_blank_separators(text, name),
+        knows_files: text.contains("$-") || FILE_WORDS.iter().any(|(word, _)| names.contains(word)),
         ..ShellEffects::default()
     };
     for flag in flags {
@@ -213,7 +224,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<(bool, bool), String> {
-        manner(text, &[]).map(|manner| (manner.nounset, manner.pipefail))
+        manner(text, &[], false).map(|manner| (manner.nounset, manner.pipefail))
     }
 
     #[test]
@@ -223,7 +234,15 @@ mod tests {
         assert_eq!(of("set -eu -o pipefail"), Ok((true, true)));
         assert_eq!(of("set -o nounset; set +o errexit"), Ok((true, false)));
         assert_eq!(of("set -- a b; set a b"), Ok((false, false)));
-        assert_eq!(manner("a", &["-eu".into()]).map(|manner| manner.nounset), Ok(true));
+        assert_eq!(manner("a", &["-eu".into()], false).map(|manner| manner.nounset), Ok(true));
+    }
+
+    #[test]
+    fn scripts_may_know_their_file() {
+        for text in ["echo $BASH_SOURCE", "echo ${FUNCNAME[0]} $-", "caller"] {
+            assert!(of(text).is_err(), "{text}");
+            assert!(manner(text, &[], true).is_ok_and(|effects| effects.knows_files), "{text}");
+        }
     }
 
     #[test]
@@ -273,6 +292,6 @@ mod tests {
         ] {
             assert!(of(text).is_ok(), "{text}");
         }
-        assert!(manner("a", &["-x".into()]).is_err());
+        assert!(manner("a", &["-x".into()], false).is_err());
     }
 }

@@ -22,8 +22,11 @@ fn after(text: &str) -> String {
     let text = rewritten(text).expect("rewritten").text;
     let mut out = String::new();
     for (at, piece) in text.split("'P' pipe --shell=").enumerate() {
-        let piece =
-            if at == 0 { piece } else { piece.split_once("--name=\"$0\" ").map_or("?", |(_, rest)| rest) };
+        let piece = if at == 0 {
+            piece
+        } else {
+            piece.split_once("--name=\"${BASH_SOURCE:-$0}\" ").map_or("?", |(_, rest)| rest)
+        };
         out += if at == 0 { "" } else { "PIPE " };
         out += piece;
     }

@@ -1,0 +1,34 @@
+//! Starts the shell on a rewritten text.
+//!
+//! A text runs as `sh -c TEXT NAME ARGS`, which costs least. But bash knows whether it reads a file or a text: by messages
+//! from within functions, `BASH_SOURCE`, `FUNCNAME`. A script that could tell is started as such, and bash reads the
+//! rewritten text instead ([`pelton_sys::read_instead`]).
+
+use super::Rewritten;
+use crate::c_string::c_string;
+use crate::environ::Environment;
+use crate::plan::Request;
+use pelton_syntax::Dialect;
+use pelton_sys::{read_instead, spawn};
+use std::io;
+
+/// Replaces this process by the shell, which runs the rewritten text with the name and the arguments of the request.
+/// Returns only on failure; `None` if nothing can be started.
+pub fn start(rewritten: &Rewritten, request: &Request, environment: &Environment) -> Option<io::Error> {
+    let env = environment.as_inherited();
+    if let Some(file) = request.script.as_ref().filter(|_| rewritten.needs_file) {
+        let exec = request.shell.call_script(file, &request.shell_flags, &request.args, &env)?;
+        // Where the system does not permit it, the script runs as it is.
+        let _ = read_instead::arrange(&request.shell.path, file, rewritten.text.as_bytes());
+        return Some(spawn::replace(&exec));
+    }
+    let flags = request.shell_flags.iter().map(|flag| flag.to_str()).collect::<Option<Vec<_>>>()?;
+    c_string(rewritten.text.as_bytes())?;
+    let exec = request.shell.call(&flags, rewritten.text.as_bytes(), &request.name, &request.args, &env)?;
+    Some(spawn::replace(&exec))
+}
+
+/// Whether the shell can read a rewritten text in place of the script's file.
+pub(super) fn may_read_file(request: &Request) -> bool {
+    request.script.is_some() && request.shell.dialect == Some(Dialect::Bash) && read_instead::IS_SUPPORTED
+}
