@@ -31,7 +31,7 @@ fn only_builtins(script: &Script, plan: &StagePlan, dialect: Dialect, first: boo
     let nested: Option<Vec<Script>> = script
         .nested
         .iter()
-        .map(|nested| syntax::parse(nested.span.of(&plan.shell_text), dialect).ok())
+        .map(|nested| syntax::parse(nested.pipeline.span.of(&plan.shell_text), dialect).ok())
         .collect();
     let Some(nested) = nested else { return false };
     let all = || std::iter::once(script).chain(&nested);

@@ -81,7 +81,7 @@ fn sources(text: &str, dialect: Option<Dialect>) -> Vec<Source> {
     if parsed.unmodelled().is_some() {
         return vec![];
     }
-    let found = script::pipelines(text, dialect, &parsed);
+    let found = script::pipelines(&parsed);
     let functions: Vec<Function> =
         found.iter().filter_map(|found| Function::of(&found.pipeline, text)).collect();
     let pipelines = found.iter().map(|found| &found.pipeline).filter(|pipeline| !is_compound(pipeline));

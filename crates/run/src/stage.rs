@@ -564,6 +564,22 @@ impl StagePlan {
         around.shell.call(around.flags, self.shell_text.as_bytes(), around.name, around.args, &env)
     }
 
+    /// Returns the call of a shell that runs only these neighbouring stages, on their original lines.
+    pub(crate) fn shell_exec_of(stages: &[StagePlan], around: &Surroundings<'_>) -> Option<Exec> {
+        let lines = |text: &str| text.matches('\n').count();
+        let begins = |stage: &StagePlan| lines(&stage.shell_text) - lines(&stage.alone);
+        let mut text = stages.first()?.shell_text.clone();
+        for pair in stages.windows(2) {
+            let between = begins(&pair[1]).saturating_sub(begins(&pair[0]) + lines(&pair[0].alone));
+            text.push_str(" |");
+            text.push_str(&"\n".repeat(between));
+            text.push_str(&format!(" {}", pair[1].alone));
+        }
+        let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
+        let env = around.environment.for_stage_shell(dialect, false);
+        around.shell.call(around.flags, text.as_bytes(), around.name, around.args, &env)
+    }
+
     /// Whether a shell that runs only this stage would exec it rather than start a child.
     pub(crate) fn is_execed_by_a_shell(&self) -> bool {
         let Command::Simple(simple) = &self.syntax.command else { return false };

@@ -39,7 +39,7 @@ impl Reader<'_> {
         }
         // A text with two possible readings is read twice, so its pipelines are recorded twice.
         let mut nested = std::mem::take(&mut self.nested);
-        nested.sort_by_key(|one| (one.span.start, one.span.end));
+        nested.sort_by_key(|one| (one.pipeline.span.start, one.pipeline.span.end));
         nested.dedup();
         Ok(Script { items, nested })
     }
@@ -106,8 +106,9 @@ impl Reader<'_> {
 
     fn note_nested(&mut self, item: &Item) {
         let pipelines = item.and_or.pipelines().map(|pipeline| Nested {
-            span: pipeline.span,
+            pipeline: pipeline.clone(),
             background: item.background,
+            substituted: self.substitutions > 0,
             loop_variables: self.loop_variables.clone(),
         });
         self.nested.extend(pipelines);

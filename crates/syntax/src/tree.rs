@@ -14,13 +14,15 @@ pub struct Script {
     pub nested: Vec<Nested>,
 }
 
-/// A pipeline inside a compound command, a function or a `$(…)`: its span, to be parsed separately.
+/// A pipeline inside a compound command, a function or a `$(…)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nested {
-    /// From its first byte (including `!` and `time`) to its last byte.
-    pub span: Span,
+    /// The pipeline, without the bodies of its here-documents.
+    pub pipeline: Pipeline,
     /// Whether `&` ends the list that contains it.
     pub background: bool,
+    /// Whether it is inside of a `$(…)` or `<(…)`.
+    pub substituted: bool,
     /// The variables of the enclosing `for` loops, which are certainly set.
     pub loop_variables: Vec<String>,
 }

@@ -601,10 +601,10 @@ fn dash_agrees_on_damaged_texts() {
 fn nested(text: &str) -> Vec<String> {
     let script = parse(text, Dialect::Bash).expect("accepted");
     let mut all = script.nested.clone();
-    all.sort_by_key(|nested| nested.span.start);
+    all.sort_by_key(|nested| nested.pipeline.span.start);
     let shown = |nested: &pelton_syntax::Nested| {
         let ampersand = if nested.background { " &" } else { "" };
-        format!("{} [{}]{ampersand}", nested.span.of(text), nested.loop_variables.join(","))
+        format!("{} [{}]{ampersand}", nested.pipeline.span.of(text), nested.loop_variables.join(","))
     };
     all.iter().map(shown).collect()
 }

@@ -211,14 +211,14 @@ pub fn spawn_gated(child: &Child<'_>, tie: Tie) -> io::Result<(u32, Gate)> {
 pub fn spawn_worker(child: &Child<'_>, tie: Tie, work: &mut dyn FnMut() -> i32) -> io::Result<u32> {
     check_single_thread()?;
     let image = Image::new(child).tied(tie);
-    fork(|| if image.may_live() { image.work(child, work) } else { 127 })
+    fork(|| if image.may_live() { image.work(child, None, work) } else { 127 })
 }
 
 /// Does the same in this process, which exits with the return value of `work`, or with 127 if a redirection
 /// cannot be opened and there is no fallback.
 pub fn become_worker(child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> ! {
     let image = Image::new(child);
-    exit_now(image.work(child, work))
+    exit_now(image.work(child, None, work))
 }
 
 /// Does the same, but the child waits until its gate is opened.
@@ -234,8 +234,7 @@ pub fn spawn_worker_gated(
     let gate = crate::pipe::pipe()?;
     let image = Image::new(child).tied(tie);
     let ends = (gate.read.as_raw_fd(), gate.write.as_raw_fd());
-    let is_ready = || image.may_live() && image.wire_up(child, Some(ends)).is_ok();
-    let pid = fork(|| if is_ready() { work() } else { 127 })?;
+    let pid = fork(|| if image.may_live() { image.work(child, Some(ends), work) } else { 127 })?;
     Ok((pid, Gate(gate.write)))
 }
 
@@ -402,8 +401,8 @@ impl<'a> Image<'a> {
         table.realise()
     }
 
-    fn work(&self, child: &Child<'_>, work: &mut dyn FnMut() -> i32) -> i32 {
-        match self.wire_up(child, None) {
+    fn work(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>, work: &mut dyn FnMut() -> i32) -> i32 {
+        match self.wire_up(child, gate) {
             Ok(_) => work(),
             Err(Unwired::Redirections) if child.fallback.is_some() => self.fall_back(),
             Err(Unwired::Redirections) => 127,

@@ -25,7 +25,8 @@ impl Native {
     fn child<'e>(&mut self, Ends { stdin, stdout, not_mine }: Ends<'e>) -> Child<'e> {
         let members = self.members.iter_mut();
         let redirections = members.flat_map(|stage| std::mem::take(&mut stage.redirections)).collect();
-        Child { action: Action::Exit(0), fallback: None, stdin, stdout, redirections, not_mine }
+        let fallback = self.fallback.take();
+        Child { action: Action::Exit(0), fallback, stdin, stdout, redirections, not_mine }
     }
 
     /// Runs the worker in this process, which ends with the status of its pipeline: it runs nothing else. A

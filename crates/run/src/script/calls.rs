@@ -1,7 +1,7 @@
 //! Writes calls into a text: the words of the stages are unchanged, only the text between them changes.
 
-use super::ShellEffects;
 use super::stages::expands_unquoted;
+use super::{Place, ShellEffects};
 use crate::shell::Shell;
 use pelton_record::Span;
 use pelton_syntax::{Dialect, Redirect, RedirectKind, Stage, Word};
@@ -44,7 +44,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// What is in the way, to follow 'because of'.
-    pub fn call(&self, stages: &[Stage]) -> Result<Vec<Edit>, String> {
+    pub(super) fn call(&self, stages: &[Stage], place: &Place) -> Result<Vec<Edit>, String> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         let span = Span::new(first.span.start, last.span.end);
         let line = 1 + self.text[..span.end].matches('\n').count();
@@ -59,11 +59,16 @@ impl Writer<'_> {
         }
         // Redirections passed as options are removed from the text.
         edits.extend(redirects.iter().map(|one| Edit { span: one.span, text: String::new(), stages: 0 }));
+        if place.keeps_input && self.dialect == Dialect::Bash {
+            edits.push(Edit { span: Span::new(span.end, span.end), text: " <&0".to_owned(), stages: 0 });
+        }
         let targets = redirects.iter().filter_map(|redirect| target(redirect));
         let split: Vec<&Word> =
             targets.filter(|target| expands_unquoted(target.span.of(self.text))).collect();
         if split.is_empty() || self.dialect != Dialect::Bash {
             Ok(edits)
+        } else if place.substituted || place.keeps_input {
+            Err("the name of a file that expands, in the background or a substitution".to_owned())
         } else {
             self.guarded(span, &split, edits)
         }

@@ -1,8 +1,8 @@
 //! Starts the shell on a rewritten text.
 //!
-//! A text runs as `sh -c TEXT NAME ARGS`, which costs least. But bash knows whether it reads a file or a text: by messages
-//! from within functions, `BASH_SOURCE`, `FUNCNAME`. A script that could tell is started as such, and bash reads the
-//! rewritten text instead ([`pelton_sys::read_instead`]).
+//! What was given as a text runs as `sh -c TEXT NAME ARGS`, and so does any script of dash. But bash knows whether it reads
+//! a file or a text: by messages from within functions, `BASH_SOURCE`, the status of `set -u`, the end of its last
+//! command. So it is started on the script, and reads the rewritten text instead ([`pelton_sys::read_instead`]).
 
 use super::Rewritten;
 use crate::c_string::c_string;
@@ -16,7 +16,7 @@ use std::io;
 /// Returns only on failure; `None` if nothing can be started.
 pub fn start(rewritten: &Rewritten, request: &Request, environment: &Environment) -> Option<io::Error> {
     let env = environment.as_inherited();
-    if let Some(file) = request.script.as_ref().filter(|_| rewritten.needs_file) {
+    if let Some(file) = request.script.as_ref().filter(|_| rewritten.from_file) {
         let exec = request.shell.call_script(file, &request.shell_flags, &request.args, &env)?;
         // Where the system does not permit it, the script runs as it is.
         let _ = read_instead::arrange(&request.shell.path, file, rewritten.text.as_bytes());

@@ -39,9 +39,8 @@ pub struct Rewritten {
     pub text: String,
     /// Every pipeline of two stages or more, in textual order.
     pub pipelines: Vec<Considered>,
-    /// Whether it works only if the shell reads it in place of the script's file, whose name bash shows in messages from
-    /// within functions.
-    pub needs_file: bool,
+    /// Whether the shell must read it in place of the script's file.
+    pub from_file: bool,
 }
 
 /// A pipeline, and its outcome.
@@ -92,13 +91,14 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     if text.len() > LONGEST && !from_file {
         return Err("its length".into());
     }
-    let manner = refuse::manner(text, &request.shell_flags, from_file)?;
     let script = syntax::parse(text, dialect).map_err(|error| format!("its syntax: {}", error.message))?;
     if let Some(why) = script.unmodelled() {
         return Err(why.describe().into());
     }
-    let found = pipelines(text, dialect, &script);
+    let found = pipelines(&script);
     let functions = functions(&found);
+    let computes = found.iter().flat_map(|one| &one.pipeline.stages).any(runs_what_it_computes);
+    let manner = refuse::manner(text, &request.shell_flags, refuse::Known { from_file, computes })?;
     let judge = stages::Judge { text, environment, manner: &manner, functions: &functions };
     let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner };
     let outlook = outlook::Outlook::new(text, environment);
@@ -117,34 +117,49 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         edits.extend(own);
     }
     considered.sort_by_key(|one| one.span.start);
-    let needs_file = from_file && (manner.knows_files || !functions.is_empty() || text.len() > LONGEST);
-    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, needs_file })
+    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, from_file })
 }
 
 /// The system limits an argument to 128 KiB, and calls are longer than what they replace.
 const LONGEST: usize = 64 * 1024;
 
-/// A pipeline with spans in the whole text, and its context.
+/// What a call must know of its pipeline.
+struct Place {
+    /// Whether bash would give the call another standard input than the pipeline: in the background, it gives `/dev/null`
+    /// to a command, but not to a pipeline.
+    keeps_input: bool,
+    /// Whether it is inside of a `$(…)`, which bash 5.2 prints anew before it runs it: lines that end there would count.
+    substituted: bool,
+}
+
+impl Place {
+    fn of(found: &Found, begins: bool) -> Place {
+        Place { keeps_input: found.background && begins, substituted: found.substituted }
+    }
+}
+
+/// A pipeline and its context.
 pub(crate) struct Found {
     pub(crate) pipeline: Pipeline,
     background: bool,
+    substituted: bool,
     loop_variables: Vec<String>,
 }
 
-/// Returns every pipeline of the text. Parses a nested one again by itself, so that the second parser checks
-/// it.
-pub(crate) fn pipelines(text: &str, dialect: Dialect, script: &Script) -> Vec<Found> {
+/// Returns every pipeline of the text.
+pub(crate) fn pipelines(script: &Script) -> Vec<Found> {
     let top = script.items.iter().flat_map(|item| item.and_or.pipelines().map(|it| (it, item.background)));
     let top = top.map(|(pipeline, background)| Found {
         pipeline: pipeline.clone(),
         background,
+        substituted: false,
         loop_variables: vec![],
     });
-    let nested = script.nested.iter().filter_map(|nested| {
-        let mut pipeline = alone(nested.span.of(text), dialect)?;
-        stages::shift(&mut pipeline, nested.span.start);
-        let loop_variables = nested.loop_variables.clone();
-        Some(Found { pipeline, background: nested.background, loop_variables })
+    let nested = script.nested.iter().map(|nested| Found {
+        pipeline: nested.pipeline.clone(),
+        background: nested.background,
+        substituted: nested.substituted,
+        loop_variables: nested.loop_variables.clone(),
     });
     top.chain(nested).collect()
 }
@@ -166,17 +181,15 @@ pub(crate) fn is_loop_of_processes(text: &str) -> bool {
         substitutes(stage) || name.is_some_and(|name| !crate::is_builtin(&name))
     };
     script.stages().all(compound)
-        && pipelines(text, Dialect::Bash, &script)
+        && pipelines(&script)
             .iter()
             .any(|found| found.pipeline.stages.len() > 1 || found.pipeline.stages.iter().any(starts))
 }
 
-/// Returns the pipeline if `text` is exactly one.
-fn alone(text: &str, dialect: Dialect) -> Option<Pipeline> {
-    let script = syntax::parse(text, dialect).ok().filter(|script| script.unmodelled().is_none())?;
-    let [item] = script.items.as_slice() else { return None };
-    let whole = item.and_or.rest.is_empty() && !item.background && item.span.of(text) == text;
-    whole.then(|| item.and_or.first.clone())
+/// Whether the name of the command is computed: any command may be meant.
+fn runs_what_it_computes(stage: &syntax::Stage) -> bool {
+    let name = stage.simple().and_then(|simple| simple.words.first());
+    name.is_some_and(|name| name.static_text().is_none())
 }
 
 /// Returns the names of all functions that the text defines anywhere.
@@ -216,7 +229,7 @@ fn consider(
             let stages = &pipeline.stages[at..at + run];
             match outlook.nothing_gained(stages) {
                 Some(why) => reason = reason.or(Some(format!("stages that no kernel serves ({why})"))),
-                None => match writer.call(stages) {
+                None => match writer.call(stages, &Place::of(found, at == 0)) {
                     Ok(calls) => edits.extend(calls),
                     Err(why) => reason = reason.or(Some(why)),
                 },

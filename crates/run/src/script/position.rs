@@ -11,21 +11,44 @@ const BEFORE_COMMANDS: [&str; 17] = [
 /// Whether `word` may be a command somewhere in the text: it begins one, and is not assigned to.
 pub fn is_command(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
-        let next = text[at + word.len()..].chars().next();
-        // A dot in quotes is a character; the command is followed by a name.
-        let ends =
-            next.is_none_or(|next| next.is_whitespace() || word != "." && "'\"`;&|()<>\\$,".contains(next));
-        ends && begins_command(&text[..at])
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let next = after.chars().next();
+        if word == "." {
+            // A dot in quotes is a character, unless a command begins with it.
+            let quoted = |quote: &char| next == Some(*quote) && ends_word(&after[1..]);
+            if let Some(quote) =
+                before.chars().next_back().filter(|quote| "'\"".contains(*quote)).filter(quoted)
+            {
+                return begins_command(before.trim_end_matches(quote));
+            }
+            return ends_word(after) && begins_command(before);
+        }
+        next.is_none_or(|next| next.is_whitespace() || "'\"`;&|()<>\\$,}".contains(next))
+            && begins_command(before)
     })
+}
+
+/// Whether `word` stands anywhere in the text.
+pub fn is_word(text: &str, word: &str) -> bool {
+    let parts = |character: char| character.is_alphanumeric() || character == '_';
+    match word {
+        "." => {
+            text.split(|c: char| c.is_whitespace() || ";&|(){}`'\"=".contains(c)).any(|found| found == ".")
+        }
+        _ => text.split(|character| !parts(character)).any(|found| found == word),
+    }
+}
+
+fn ends_word(after: &str) -> bool {
+    after.chars().next().is_none_or(char::is_whitespace)
 }
 
 /// Whether a command may begin behind this text.
 fn begins_command(before: &str) -> bool {
-    // A line that goes on is one line.
-    let joined = before.trim_end_matches([' ', '\t']);
-    if let Some(rest) = joined.strip_suffix("\\\n") {
-        return begins_command(&format!("{rest} "));
+    if before.ends_with("${") {
+        return false;
     }
+    let joined = before.trim_end_matches([' ', '\t']);
     let Some(last) = joined.chars().next_back() else { return true };
     // Quotes may hold code, or end a value that is assigned first.
     if "\n;&|(){}'\"`".contains(last) {
@@ -33,16 +56,28 @@ fn begins_command(before: &str) -> bool {
     }
     if joined.len() == before.len() {
         // The word goes on from there: `\\eval` is a command, `$eval` and `re-eval` are none; `run=eval` may become one.
-        return matches!(last, '\\' | '=') || joined.ends_with(":-");
+        return matches!(last, '\\' | '=')
+            || [":-", ":+", "-", "+"].iter().any(|sign| joined.ends_with(sign) && in_braces(joined));
     }
     let start = joined.rfind(|character: char| character.is_whitespace() || ";&|()'\"`".contains(character));
     let start = start.map_or(0, |at| at + joined[at..].chars().next().map_or(1, char::len_utf8));
     let (earlier, token) = joined.split_at(start);
+    // A longer word, with quotes or an escaped blank in it, may be a value that is assigned first, or a file.
+    if earlier.ends_with(['\'', '"', '`', ')']) || earlier.trim_end_matches([' ', '\t']).ends_with('\\') {
+        return true;
+    }
+    let token = token.trim_start_matches('\\');
     let operator = earlier.trim_end_matches([' ', '\t', '&', '|']);
     let redirects = token.contains(['<', '>']) || operator.ends_with(['<', '>']);
     let may_vanish = token.starts_with(['-', '$']) && begins_command(earlier)
         || token.starts_with('-') && option_of(earlier);
     BEFORE_COMMANDS.contains(&token) || token.contains('=') || redirects || may_vanish
+}
+
+/// Whether this ends within a `${…`, of which the name was read.
+fn in_braces(joined: &str) -> bool {
+    let name = joined.trim_end_matches([':', '-', '+']);
+    name.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').ends_with("${")
 }
 
 /// Whether the last word before options takes a command: `command -p`, `time -p`.
@@ -77,8 +112,6 @@ mod tests {
             "a) eval x;;",
             "{ eval x; }",
             "! eval x",
-            "a \\\n; eval x",
-            "then \\\n eval x",
             "eval",
             "\"eval\" x",
             "eval() { :; }",
@@ -87,9 +120,18 @@ mod tests {
             "time -p eval x",
             "run=eval; $run x",
             "{eval,x}",
+            "\\command eval x",
+            "x=\"$y\"/b eval z",
+            "> \"$y\"/log eval z",
+            "x=a\\ b eval z",
+            "${x:-eval} y",
+            "${x+eval} y",
             "function eval {",
         ] {
             assert!(is_command(text, "eval"), "{text}");
+        }
+        for text in ["\".\" ./lib", "'.' ./lib", "c=. ./lib", "\\. ./lib"] {
+            assert!(is_command(text, "."), "{text}");
         }
         assert!(
             is_command(". ./lib", ".")

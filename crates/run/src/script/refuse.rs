@@ -19,12 +19,12 @@ pub struct ShellEffects {
     pub handles_jobs: bool,
     /// `IFS` may split words at letters, digits or what else file names consist of.
     pub odd_separators: bool,
-    /// The text can tell whether its shell reads it from a file.
-    pub knows_files: bool,
 }
 
 /// Words that do not work with a call wherever they stand, and why.
-const WORDS: [(&str, &str); 12] = [
+const WORDS: [(&str, &str); 14] = [
+    ("CHLD", "a trap for SIGCHLD, which counts processes"),
+    ("SIGCHLD", "a trap for SIGCHLD, which counts processes"),
     ("PIPESTATUS", "`PIPESTATUS`, which tells stages apart"),
     ("pipestatus", "`pipestatus`, which tells stages apart"),
     ("BASH_COMMAND", "`BASH_COMMAND`, which shows the text of commands"),
@@ -49,7 +49,7 @@ const FILE_WORDS: [(&str, &str); 7] = [
     ("FUNCNAME", "`FUNCNAME`, which knows scripts from texts"),
 ];
 /// Commands that do not work with a call.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 10] = [
     (".", "`.`: what it reads may define functions"),
     ("source", "`source`: what it reads may define functions"),
     ("eval", "`eval`: what it runs may define functions"),
@@ -57,6 +57,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ("alias", "an alias"),
     ("enable", "`enable`, which changes what commands are"),
     ("hash", "`hash`, which changes what commands are"),
+    ("type", "`type`, which shows the text of functions"),
     ("fc", "the history"),
     ("history", "the history"),
 ];
@@ -79,16 +80,29 @@ const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobb
 /// Accepted option letters of `set`.
 const LETTERS: &str = "euCfao";
 
-/// Returns the text's effects on its shell, or why it is left unchanged. `flags` are those of its `#!` line; `from_file`:
-/// whether the shell can read it in place of the script's file, rather than as an argument.
-pub fn manner(text: &str, flags: &[OsString], from_file: bool) -> Result<ShellEffects, String> {
+/// What is known of a text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// Whether the shell reads it in place of the script's file, rather than as an argument.
+    pub from_file: bool,
+    /// Whether it runs commands whose names it computes: a word anywhere may then be a command.
+    pub computes: bool,
+}
+
+/// Returns the text's effects on its shell, or why it is left unchanged. `flags` are those of its `#!` line.
+pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffects, String> {
+    let Known { from_file, computes } = known;
+    // A line that goes on is one line.
+    let text = &text.replace("\\\n", " ");
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let names: Vec<&str> = text.split(|c| !name(c)).collect();
     let shopt = names.contains(&"shopt");
     let of_files = FILE_WORDS.iter().filter(|_| !from_file);
     let words = WORDS.iter().chain(of_files).chain(SHOPT_OPTIONS.iter().filter(|_| shopt));
     let mut anywhere = words.filter(|(word, _)| names.contains(word));
-    let mut as_commands = COMMANDS.iter().filter(|(word, _)| position::is_command(text, word));
+    let anywhere_too = |word: &str| computes && position::is_word(text, word);
+    let mut as_commands =
+        COMMANDS.iter().filter(|(word, _)| position::is_command(text, word) || anywhere_too(word));
     if let Some((_, why)) = anywhere.next().or_else(|| as_commands.next()) {
         return Err((*why).into());
     }
@@ -111,7 +125,16 @@ pub fn manner(text: &str, flags: &[OsString], from_file: bool) -> Result<ShellEf
         }
     }
     let blank = |c: char| c.is_whitespace() || ";&|(){}`'\"".contains(c);
-    let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
+    let words = text.split(blank).map(|word| word.trim_start_matches('\\'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let shows = |pair: &[&str]| {
+        matches!(pair[0], "declare" | "typeset")
+            && pair[1].starts_with(['-', '$'])
+            && pair[1].contains(['f', '$'])
+    };
+    if words.windows(2).any(shows) {
+        return Err("`declare -f`, which shows the text of functions".into());
+    }
     if words.windows(2).any(|pair| pair[0] == "set" && text.contains(&format!("set `{}", pair[1]))) {
         return Err("`set` with what a command prints".into());
     }
@@ -121,7 +144,6 @@ pub fn manner(text: &str, flags: &[OsString], from_file: bool) -> Result<ShellEf
     let mut manner = ShellEffects {
         handles_jobs: names.iter().any(|word| JOB_WORDS.contains(word)),
         odd_separators: !has_blank_separators(text, name),
-        knows_files: text.contains("$-") || FILE_WORDS.iter().any(|(word, _)| names.contains(word)),
         ..ShellEffects::default()
     };
     for flag in flags {
@@ -137,6 +159,7 @@ pub fn manner(text: &str, flags: &[OsString], from_file: bool) -> Result<ShellEf
     // If it is set in another way, the word alone counts.
     manner.pipefail |= names.contains(&"pipefail");
     manner.nounset |= names.contains(&"nounset");
+    manner.noclobber |= names.contains(&"noclobber");
     Ok(manner)
 }
 
@@ -224,7 +247,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<(bool, bool), String> {
-        manner(text, &[], false).map(|manner| (manner.nounset, manner.pipefail))
+        manner(text, &[], Known::default()).map(|manner| (manner.nounset, manner.pipefail))
     }
 
     #[test]
@@ -234,14 +257,14 @@ mod tests {
         assert_eq!(of("set -eu -o pipefail"), Ok((true, true)));
         assert_eq!(of("set -o nounset; set +o errexit"), Ok((true, false)));
         assert_eq!(of("set -- a b; set a b"), Ok((false, false)));
-        assert_eq!(manner("a", &["-eu".into()], false).map(|manner| manner.nounset), Ok(true));
+        assert_eq!(manner("a", &["-eu".into()], Known::default()).map(|manner| manner.nounset), Ok(true));
     }
 
     #[test]
     fn scripts_may_know_their_file() {
         for text in ["echo $BASH_SOURCE", "echo ${FUNCNAME[0]} $-", "caller"] {
             assert!(of(text).is_err(), "{text}");
-            assert!(manner(text, &[], true).is_ok_and(|effects| effects.knows_files), "{text}");
+            assert!(manner(text, &[], Known { from_file: true, computes: false }).is_ok(), "{text}");
         }
     }
 
@@ -262,6 +285,10 @@ mod tests {
             "trap 'x' EXIT DEBUG",
             "shopt -so xtrace",
             "set `date`",
+            "\\set -x",
+            "set \\\n -x",
+            "declare -f f > lib",
+            "trap x CHLD",
             "echo $_",
             "echo ${_}",
             "echo $-",
@@ -292,6 +319,10 @@ mod tests {
         ] {
             assert!(of(text).is_ok(), "{text}");
         }
-        assert!(manner("a", &["-x".into()], false).is_err());
+        let computes = Known { from_file: true, computes: true };
+        assert!(
+            manner("run source lib", &[], computes).is_err() && manner("c=.; $c x", &[], computes).is_err()
+        );
+        assert!(manner("a", &["-x".into()], Known::default()).is_err());
     }
 }

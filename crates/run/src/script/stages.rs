@@ -6,9 +6,8 @@
 use crate::environ::Environment;
 use crate::lookup;
 use crate::script::ShellEffects;
-use pelton_record::Span;
 use pelton_syntax::{
-    Command, Pipeline, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
+    Command, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
 };
 
 /// The context of a stage.
@@ -154,38 +153,4 @@ pub fn expands_unquoted(written: &str) -> bool {
         }
     }
     false
-}
-
-/// Shifts all spans of a separately parsed pipeline to its position.
-pub fn shift(pipeline: &mut Pipeline, by: usize) {
-    let moved = |span: &mut Span| *span = Span::new(span.start + by, span.end + by);
-    let word = |word: &mut Word| {
-        moved(&mut word.span);
-        for part in &mut word.parts {
-            if let WordPart::Opaque { span, .. } = part {
-                moved(span);
-            }
-        }
-    };
-    moved(&mut pipeline.span);
-    for stage in &mut pipeline.stages {
-        moved(&mut stage.span);
-        if let Command::Simple(simple) = &mut stage.command {
-            for assignment in &mut simple.assignments {
-                moved(&mut assignment.span);
-                word(&mut assignment.value);
-            }
-            simple.words.iter_mut().for_each(word);
-        }
-        for redirect in &mut stage.redirects {
-            moved(&mut redirect.span);
-            if let RedirectKind::Read(target)
-            | RedirectKind::Write(target)
-            | RedirectKind::Append(target)
-            | RedirectKind::Clobber(target) = &mut redirect.kind
-            {
-                word(target);
-            }
-        }
-    }
 }

@@ -72,8 +72,11 @@ fn names_that_bash_may_split_are_looked_at_when_they_are_known() {
 
 #[test]
 fn pipelines_in_the_background_and_behind_documents_are_called() {
-    assert_eq!(after("sort a | uniq & wait"), "PIPE --line=1 SEP sort a SEP uniq & wait");
-    assert_eq!(after("cat <<E | sort | uniq\nx\nE\n"), "cat <<E | PIPE --line=1 SEP sort SEP uniq\nx\nE\n");
+    assert_eq!(after("sort a | uniq & wait"), "PIPE --line=1 SEP sort a SEP uniq <&0 & wait");
+    assert_eq!(
+        after("if x; then cat <<E | sort | uniq\nx\nE\nfi"),
+        "if x; then cat <<E | PIPE --line=1 SEP sort SEP uniq\nx\nE\nfi"
+    );
     assert_eq!(after("PATH=/x:$PATH; sort a | uniq"), "PATH=/x:$PATH; PIPE --line=1 SEP sort a SEP uniq");
 }
 
@@ -101,6 +104,8 @@ fn what_could_tell_is_left() {
         ("sort <<E | uniq\nx\nE", "a redirection"),
         ("IFS=,; sort a | uniq > $x", "a redirection"),
         ("sort a | awk '1\n' | uniq > $x", "of several lines"),
+        ("y=$(sort a | uniq > $x)", "a substitution"),
+        ("if true; then\nsort() {\necho\n} <<E\nx\nE\nfi\nsort a | uniq", "`sort`, which is a function"),
         ("cat <<E | uniq |\nx\nE\nsort", "a redirection"),
         ("sort $(foo) | uniq", "a command substitution"),
         ("sort ${x:=1} | uniq", "an expansion with an operator"),
