@@ -282,9 +282,9 @@ pub struct PipeArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<OsString>,
 
-    /// The line that they name
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub line: u32,
+    /// The line that they name, or one for each stage
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub line: Vec<u32>,
 
     /// Options that are on in the calling shell: its `$SHELLOPTS`. Of these, pipefail counts
     #[arg(long, value_name = "OPTIONS")]

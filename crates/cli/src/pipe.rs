@@ -53,7 +53,7 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
 /// tenth of the cost of a tiny call. Returns `None` for all other calls, which clap parses.
 pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs> {
     args.next().filter(|verb| verb == "pipe")?;
-    let mut call = PipeArgs { line: 1, ..PipeArgs::default() };
+    let mut call = PipeArgs { line: vec![1], ..PipeArgs::default() };
     for arg in args.by_ref() {
         let Some(option) = arg.as_bytes().strip_prefix(b"--") else {
             // Short options, and the empty word, which is no separator.
@@ -69,7 +69,8 @@ pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs
             b"shell=" => call.shell = value(),
             b"name=" => call.name = value(),
             b"line=" => {
-                call.line = value()?.to_str()?.parse().ok().filter(|line| (1..=1_000_000).contains(line))?
+                let line = |line: &str| line.parse().ok().filter(|line| (1..=1_000_000).contains(line));
+                call.line = value()?.to_str()?.split(',').map(line).collect::<Option<_>>()?;
             }
             b"shell-options=" => call.shell_options = value(),
             b"read=" => call.read = value(),
@@ -108,7 +109,7 @@ struct Text<'a> {
 impl Text<'_> {
     /// Quotes every word.
     fn planned(&self) -> OsString {
-        self.written(|out, word, _| quote(out, word))
+        self.written(|out, word, _| quote(out, word, self.is_for_bash()))
     }
 
     /// Writes every word as `"${N}"`, for words too long for one argument.
@@ -116,15 +117,32 @@ impl Text<'_> {
         self.written(|out, _, number| out.extend_from_slice(format!("\"${{{number}}}\"").as_bytes()))
     }
 
+    fn is_for_bash(&self) -> bool {
+        self.args.shell.as_ref().is_none_or(|shell| shell.as_bytes().ends_with(b"bash"))
+    }
+
     fn written(&self, word: impl Fn(&mut Vec<u8>, &OsStr, usize)) -> OsString {
-        // Makes messages name the script's line.
-        let mut out = vec![b'\n'; self.args.line.saturating_sub(1) as usize];
+        // Makes messages name the script's lines.
+        let to_line = |out: &mut Vec<u8>, stage: usize| {
+            let line = self.args.line.get(stage).map_or(0, |line| *line as usize);
+            let now = 1 + out.iter().filter(|byte| **byte == b'\n').count();
+            out.extend(std::iter::repeat_n(b'\n', line.saturating_sub(now)));
+        };
+        let redirect = |out: &mut Vec<u8>, operator: &[u8], file: &OsStr| {
+            out.extend_from_slice(operator);
+            quote(out, file, self.is_for_bash());
+        };
+        let mut out = Vec::new();
+        to_line(&mut out, 0);
         if self.args.shell_options.as_deref().is_some_and(has_pipefail) {
             out.extend_from_slice(b"set -o pipefail; ");
         }
         let mut number = 0;
         for (at, stage) in self.stages.iter().enumerate() {
-            out.extend_from_slice(if at == 0 { b"" } else { b" |" });
+            if at > 0 {
+                out.extend_from_slice(b" |");
+                to_line(&mut out, at);
+            }
             let mut assigns = true;
             for text in *stage {
                 number += 1;
@@ -133,7 +151,7 @@ impl Text<'_> {
                 match (assigns, text.as_bytes().split_once_at(b'=')) {
                     (true, Some((name, value))) => {
                         out.extend_from_slice(name);
-                        quote(&mut out, OsStr::from_bytes(value));
+                        quote(&mut out, OsStr::from_bytes(value), self.is_for_bash());
                     }
                     _ => word(&mut out, text, number),
                 }
@@ -153,16 +171,13 @@ impl Text<'_> {
     }
 }
 
-fn redirect(out: &mut Vec<u8>, operator: &[u8], file: &OsStr) {
-    out.extend_from_slice(operator);
-    quote(out, file);
-}
-
-fn quote(out: &mut Vec<u8>, word: &OsStr) {
+/// Quotes a word: for bash without newlines, which would count as lines of the script.
+fn quote(out: &mut Vec<u8>, word: &OsStr, for_bash: bool) {
     out.push(b'\'');
     for byte in word.as_bytes() {
         match byte {
             b'\'' => out.extend_from_slice(b"'\\''"),
+            b'\n' if for_bash => out.extend_from_slice(b"'$'\\n''"),
             byte => out.push(*byte),
         }
     }

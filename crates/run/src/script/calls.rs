@@ -47,9 +47,8 @@ impl Writer<'_> {
     pub(super) fn call(&self, stages: &[Stage], place: &Place) -> Result<Vec<Edit>, String> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         let span = Span::new(first.span.start, last.span.end);
-        let line = 1 + self.text[..span.end].matches('\n').count();
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
-        let beginning = self.beginning(line, &redirects);
+        let beginning = self.beginning(&self.lines(stages), &redirects);
         let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
@@ -100,7 +99,19 @@ impl Writer<'_> {
         ])
     }
 
-    fn beginning(&self, line: usize, redirects: &[&Redirect]) -> String {
+    /// Returns the line that messages about each stage name, as one if it is the same: where it ends for bash, where it
+    /// begins for dash.
+    fn lines(&self, stages: &[Stage]) -> String {
+        let names = |span: Span| if self.dialect == Dialect::Bash { span.end } else { span.start };
+        let line = |stage: &Stage| 1 + self.text[..names(stage.span)].matches('\n').count();
+        let mut lines: Vec<String> = stages.iter().map(|stage| line(stage).to_string()).collect();
+        if lines.iter().all(|line| *line == lines[0]) {
+            lines.truncate(1);
+        }
+        lines.join(",")
+    }
+
+    fn beginning(&self, line: &str, redirects: &[&Redirect]) -> String {
         let Caller { program, options, separator } = self.caller;
         let mut words = vec![quoted(program), "pipe".to_owned()];
         words.extend(options.iter().map(|option| quoted(option)));

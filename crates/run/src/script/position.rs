@@ -28,6 +28,20 @@ pub fn is_command(text: &str, word: &str) -> bool {
     })
 }
 
+/// Whether the text, of these words, may print functions: by `declare -f`, `typeset -f`, or `set` alone.
+pub fn shows_functions(text: &str, words: &[&str]) -> bool {
+    let declares = |pair: &[&str]| {
+        matches!(pair[0], "declare" | "typeset")
+            && pair[1].starts_with(['-', '$'])
+            && pair[1].contains(['f', '$'])
+    };
+    let alone = |(at, word): (usize, &str)| {
+        let after = text[at + word.len()..].trim_start_matches([' ', '\t']);
+        after.chars().next().is_none_or(|next| "\n;&|)>".contains(next)) && begins_command(&text[..at])
+    };
+    words.windows(2).any(declares) || text.match_indices("set").any(alone)
+}
+
 /// Whether `word` stands anywhere in the text.
 pub fn is_word(text: &str, word: &str) -> bool {
     let parts = |character: char| character.is_alphanumeric() || character == '_';
@@ -55,7 +69,7 @@ fn begins_command(before: &str) -> bool {
         return true;
     }
     if joined.len() == before.len() {
-        // The word goes on from there: `\\eval` is a command, `$eval` and `re-eval` are none; `run=eval` may become one.
+        // The word goes on from there: `\eval` is a command, `$eval` and `re-eval` are none; `run=eval` may become one.
         return matches!(last, '\\' | '=')
             || [":-", ":+", "-", "+"].iter().any(|sign| joined.ends_with(sign) && in_braces(joined));
     }

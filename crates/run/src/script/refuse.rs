@@ -127,13 +127,8 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
     let blank = |c: char| c.is_whitespace() || ";&|(){}`'\"".contains(c);
     let words = text.split(blank).map(|word| word.trim_start_matches('\\'));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let shows = |pair: &[&str]| {
-        matches!(pair[0], "declare" | "typeset")
-            && pair[1].starts_with(['-', '$'])
-            && pair[1].contains(['f', '$'])
-    };
-    if words.windows(2).any(shows) {
-        return Err("`declare -f`, which shows the text of functions".into());
+    if position::shows_functions(text, &words) {
+        return Err("`declare -f` or `set`, which show the text of functions".into());
     }
     if words.windows(2).any(|pair| pair[0] == "set" && text.contains(&format!("set `{}", pair[1]))) {
         return Err("`set` with what a command prints".into());
@@ -288,6 +283,8 @@ mod tests {
             "\\set -x",
             "set \\\n -x",
             "declare -f f > lib",
+            "set | grep x",
+            "(set)",
             "trap x CHLD",
             "echo $_",
             "echo ${_}",

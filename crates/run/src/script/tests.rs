@@ -63,7 +63,7 @@ fn names_that_bash_may_split_are_looked_at_when_they_are_known() {
         after("sort a |\n uniq > $d/x && echo"),
         format!(
             "case \"$d/x:\" in (:*|*::*|*:*:*|*[!{plain}:]*) sort a |\n uniq > $d/x;; \
-             (*) PIPE --line=2 --write=\"$d/x\" SEP sort a SEP uniq ;; esac && echo"
+             (*) PIPE --line=1,2 --write=\"$d/x\" SEP sort a SEP uniq ;; esac && echo"
         )
     );
     assert!(after("sort < $a | uniq >> ${b}").starts_with("case \"$a:${b}:\" in (:*|*::*|*:*:*:*|*[!"));
@@ -84,7 +84,7 @@ fn pipelines_in_the_background_and_behind_documents_are_called() {
 fn lines_stay_where_they_are() {
     let text = "sort a | # why\n  uniq |\n head -1\necho $LINENO";
     let out = after(text);
-    assert_eq!(out, "PIPE --line=3 SEP sort a SEP \\\nuniq SEP \\\nhead -1\necho $LINENO");
+    assert_eq!(out, "PIPE --line=1,2,3 SEP sort a SEP \\\nuniq SEP \\\nhead -1\necho $LINENO");
 }
 
 #[test]
