@@ -30,7 +30,8 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };
     let calls = scripts::rewritten(&request, &plan, &environment, &args.switches, &PassArgs::default());
-    let (plan, calls) = what_is_true(plan, calls);
+    let is_modelled = request.shell.dialect.is_some();
+    let (plan, calls) = what_is_true(plan, calls.filter(|_| is_modelled));
     if let Some(rewritten) = calls {
         return match () {
             () if args.json => Ok(script_json(&rewritten, &request)),

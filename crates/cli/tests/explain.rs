@@ -94,7 +94,7 @@ fn what_pelton_does_not_look_into() {
         "{text}"
     );
     let text = printed(dir.path(), &["explain", "echo \"${PIPESTATUS[@]}\" | cat"]);
-    assert_eq!(text, "the shell runs all of it, because of PIPESTATUS, which needs the shell itself\n");
+    assert_eq!(text, "the shell runs all of it, because of `PIPESTATUS`, which tells stages apart\n");
 }
 
 #[test]

@@ -95,7 +95,8 @@ const BOTH: &[Case] = &[
     case(1, "for i in 1; do\n  sort a |\n    uniq -c |\n    head -n 1\ndone\nnosuch_command"),
     case(1, "for i in 1; do\n  sort a | # first\n    uniq # second\ndone\necho done"),
     case(1, "trap 'echo bye' EXIT; for i in 1; do sort a | uniq | head -n 1; done"),
-    case(0, "for i in 1; do sort a | uniq & wait; done"),
+    case(1, "for i in 1; do sort a | uniq & wait; done"),
+    case(0, "for i in 1; do sort a | uniq & kill -0 $!; wait; done"),
     case(0, "eval 'x=1'; for i in 1; do sort a | uniq; done"),
     case(0, "for i in 1; do sort <<E | uniq\nb\na\nE\ndone"),
     // Early exit.
@@ -376,4 +377,21 @@ fn a_script_can_name_pelton_in_its_first_line() {
         Some("#!/usr/bin/env -S pelton sh\nfor f; do sort $f | head -n 1; done\necho $0 $#\n"),
     );
     assert_eq!((outcome.out.as_str(), outcome.status), ("\"q\" it's\ns.sh 1\n", Some(0)), "{outcome:?}");
+}
+
+/// bash has the rewritten text open as its script, unless the system does not let pelton trace.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn bash_reads_the_rewritten_text_in_place_of_its_script() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("s.sh");
+    let text = "f() { sort \"$0\" | uniq > /dev/null; }; f; echo \"$BASH_SOURCE\"; readlink /proc/$$/fd/255";
+    std::fs::write(&script, text).expect("write");
+    let pelton = Command::new(env!("CARGO_BIN_EXE_pelton")).args(["run", "-f"]).arg(&script).output();
+    let output = String::from_utf8(pelton.expect("run").stdout).expect("text");
+    let (named, read) = output.split_once('\n').expect("two lines");
+    assert_eq!(named, script.to_str().expect("a path"));
+    if pelton_sys::trace::try_out().is_ok() {
+        assert!(read.contains("memfd:script"), "{read}");
+    }
 }
