@@ -64,8 +64,8 @@ fn place(candidate: &Candidate, first: bool, last: bool) -> Accept<()> {
 /// Keeps processes whose status depends on timing. Under pipefail the status of every stage shows. SIGPIPE
 /// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
 /// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
-/// reads to the end before it prints. That one has filled the pipe, or ended, before its reader can leave, whatever
-/// it writes at a time.
+/// reads to the end before it prints: what that one ends with depends on whether the pipe holds all of it, and hardly
+/// on how much it writes at a time (docs/design/native-passes.md).
 fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     let is = |at: usize, ask: fn(&Facts) -> bool| candidates[at].facts().is_some_and(ask);
     for stopper in (1..verdicts.len()).filter(|&at| is(at, Facts::stops_early)) {
