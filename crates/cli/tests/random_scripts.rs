@@ -1,0 +1,235 @@
+//! Random scripts: `pelton run -f FILE` against the shell's own run of that file, in bash and dash: loops, functions,
+//! substitutions, here-documents, the background, redirections with odd names, options.
+//!
+//! `cargo test` runs a slice of a few seconds. A campaign, on a release build:
+//!
+//! ```text
+//! PELTON_FUZZ_CASES=5000 PELTON_SEED=7 PELTON_BIN=target/release/pelton cargo test -p pelton --test random_scripts
+//! ```
+//!
+//! A difference counts if the shell, asked several times more, never does what pelton did.
+#![allow(missing_docs)]
+
+use pelton_testkit::campaign_settings::tally;
+use pelton_testkit::{Campaign, Random, without_pids};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Scripts, unless `PELTON_FUZZ_CASES` is set.
+const SLICE: u64 = 80;
+/// How often the shell runs again after a difference.
+const REPETITIONS: usize = 20;
+/// After so many differences, the rest is not looked at.
+const MOST: usize = 5;
+
+const SOURCES: [&str; 15] = [
+    "sort w",
+    "cat w",
+    "sort $x",
+    "sort \"$x\"",
+    "tac w",
+    "grep -v q w",
+    "cut -c1 $x",
+    "tr a b < $x",
+    "sort < \"$x\"",
+    "printf '%s\\n' z y \"$x\"",
+    "seq 5",
+    "sort -n n",
+    "cat $e w",
+    "uniq w",
+    "sort nosuch",
+];
+const STAGES: [&str; 21] = [
+    "sort",
+    "uniq",
+    "uniq -c",
+    "tr a-z A-Z",
+    "head -n 2",
+    "tail -n 1",
+    "grep -v b",
+    "grep $p",
+    "sed s/a/q/",
+    "awk '{print $1}'",
+    "cut -c1-3",
+    "cat",
+    "wc -l",
+    "sort -r",
+    "nl",
+    "rev",
+    "while read -r l; do echo \"<$l>\"; done",
+    "paste - -",
+    "sed -n 2p",
+    "tac",
+    "awk '\n{ print NR, $0 }'",
+];
+const BETWEEN: [&str; 6] = [" | ", " | ", "|", " |\n  ", " | # why\n\n ", " | \\\n"];
+const TARGETS: [&str; 9] =
+    [" > $o", ">$o", " >> $o", " > \"$o\"", " >| $o", " > o$i", " >> ${o}.$i", " > d/$i", " > nosuch/$i"];
+const ENDS: [&str; 8] = [
+    "\necho \"$? $LINENO\"",
+    "; echo $?",
+    " && echo y || echo n",
+    " || echo n",
+    " & wait $!; echo $?",
+    " & wait; echo $LINENO",
+    " &\nwait",
+    "",
+];
+const COMPOUNDS: [&str; 12] = [
+    "for i in 1 2; do\n…\ndone",
+    "if sort w | grep -q b; then\n…\nfi",
+    "while read -r l; do\n…\ndone < w",
+    "f() {\n…\n}\nf",
+    "(\n…\n)",
+    "{\n…\n}",
+    "case $x in w) …\n;; esac",
+    "v=$(\n…\n); echo \"$v\"",
+    "{\n…\n} | sort",
+    "( …\n) &\nwait",
+    "until false; do\n…\nbreak; done",
+    "run() { echo \"+ $*\"; \"$@\"; }\nrun echo a\n…",
+];
+const SETTINGS: [&str; 13] = [
+    "x='a b'",
+    "o='o p'",
+    "o='*'",
+    "o=",
+    "set -f",
+    "set -u",
+    "shopt -s nullglob",
+    "IFS=$'\\n'",
+    "IFS=a",
+    "set -e",
+    "set -o pipefail",
+    "trap 'echo bye' EXIT",
+    "PATH=$PWD/bin:$PATH",
+];
+
+struct Scripts(Random);
+
+impl Scripts {
+    fn pipeline(&mut self) -> String {
+        let document = self.0.one_in(8);
+        let between = if document { " | " } else { self.0.pick(&BETWEEN) };
+        let mut stages = vec![if document { "cat <<E" } else { self.0.pick(&SOURCES) }];
+        stages.extend(
+            (0..1 + self.0.below(3))
+                .map(|_| self.0.pick(&STAGES))
+                .filter(|stage| !document || !stage.contains('\n')),
+        );
+        let negation = if self.0.one_in(10) { "! " } else { "" };
+        let target = if self.0.one_in(2) { self.0.pick(&TARGETS) } else { "" };
+        let end = self.0.pick(&ENDS);
+        let text = format!("{negation}{}{target}", stages.join(between));
+        match end.split_once('\n') {
+            _ if !document => text + end,
+            Some((rest, more)) => format!("{text}{rest}\nb $x\n$i\nE\n{more}"),
+            None => format!("{text}{end}\nb $x\n$i\nE"),
+        }
+    }
+
+    fn statement(&mut self, depth: usize) -> String {
+        if depth > 2 || !self.0.one_in(3) {
+            return self.pipeline();
+        }
+        let inner: Vec<String> = (0..1 + self.0.below(2)).map(|_| self.statement(depth + 1)).collect();
+        self.0.pick(&COMPOUNDS).replace('…', &inner.join("\n"))
+    }
+
+    fn script(&mut self, shell: &str) -> String {
+        let mut lines = vec!["i=0 x=w e= p=a o=out".to_owned()];
+        for _ in 0..self.0.below(3) {
+            let setting = self.0.pick(&SETTINGS);
+            if shell == "bash" || !["shopt", "pipefail", "$'"].iter().any(|own| setting.contains(own)) {
+                lines.push(setting.to_owned());
+            }
+        }
+        lines.extend((0..1 + self.0.below(4)).map(|_| self.statement(0)));
+        lines.push("echo end $LINENO".to_owned());
+        lines.join("\n") + "\n"
+    }
+}
+
+/// What a run did; the words of messages in any order, as stages write them in pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Outcome {
+    status: Option<i32>,
+    out: String,
+    messages: Vec<String>,
+    files: BTreeMap<String, String>,
+}
+
+fn run(argv: &[&str], script: &str) -> Outcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    for name in ["d", "d d", "bin"] {
+        std::fs::create_dir(path(name)).expect("made");
+    }
+    for (name, text) in [
+        ("w", "b\na\nb\nc\n"),
+        ("n", "3\n10\n2\n2\n"),
+        ("a b", "x\ny\nx\n"),
+        ("d/z", "z\n"),
+        ("s.sh", script),
+    ] {
+        std::fs::write(path(name), text).expect("written");
+    }
+    let mut command = Command::new("timeout");
+    command.arg("20").args(argv).current_dir(folder.path()).env("LC_ALL", "C.UTF-8");
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    let mut files = BTreeMap::new();
+    collect(folder.path(), "", &mut files);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut messages: Vec<String> =
+        text(&without_pids(&output.stderr)).split_whitespace().map(str::to_owned).collect();
+    messages.sort();
+    Outcome { status: output.status.code(), out: text(&output.stdout), messages, files }
+}
+
+fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(folder).expect("readable").flatten() {
+        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            collect(&entry.path(), &name, files);
+        } else {
+            files.insert(
+                name,
+                String::from_utf8_lossy(&std::fs::read(entry.path()).expect("read")).into_owned(),
+            );
+        }
+    }
+}
+
+#[test]
+fn random_scripts_do_what_the_shell_does() {
+    let campaign = Campaign::from_env();
+    let pelton = std::env::var("PELTON_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_pelton").to_owned());
+    let pelton =
+        std::fs::canonicalize(pelton).expect("pelton").into_os_string().into_string().expect("a path");
+    let mut scripts = Scripts(Random::new(campaign.seed));
+    let (cases, mut found, mut races) = (campaign.cases.unwrap_or(SLICE), Vec::new(), 0);
+    for _ in 0..cases {
+        let shell = scripts.0.pick(&["bash", "bash", "dash"]);
+        let script = scripts.script(shell);
+        let expected = run(&[shell, "s.sh"], &script);
+        let actual = run(&[&pelton, "run", "--shell", shell, "-f", "s.sh"], &script);
+        if actual == expected {
+            continue;
+        }
+        if (0..REPETITIONS).any(|_| run(&[shell, "s.sh"], &script) == actual) {
+            races += 1;
+            continue;
+        }
+        let report = format!("{shell}:\n{script}\nexpected {expected:#?}\ngot {actual:#?}");
+        campaign.keep(&format!("script-{}-{}", campaign.seed, found.len()), &report);
+        found.push(report);
+        if found.len() == MOST {
+            break;
+        }
+    }
+    let counts = [("scripts", cases), ("races", races), ("differences", found.len() as u64)];
+    let _ = writeln!(std::io::stderr(), "seed {}: {}", campaign.seed, tally("scripts", &counts));
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
