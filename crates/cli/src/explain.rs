@@ -30,8 +30,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };
     let calls = scripts::rewritten(&request, &plan, &environment, &args.switches, &PassArgs::default());
-    let is_modelled = request.shell.dialect.is_some();
-    let (plan, calls) = what_is_true(plan, calls.filter(|_| is_modelled));
+    let (plan, calls) = script_or_plan(plan, calls);
     if let Some(rewritten) = calls {
         return match () {
             () if args.json => Ok(script_json(&rewritten, &request)),
@@ -52,18 +51,16 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     }
 }
 
-/// Returns the calls, if there are any, and the plan with the reason why a text has none.
-fn what_is_true(plan: Plan, calls: Option<Result<Rewritten, String>>) -> (Plan, Option<Rewritten>) {
-    match (plan, calls) {
-        (plan, Some(Ok(rewritten))) if rewritten.pipelines.iter().any(|one| one.called > 0) => {
-            (plan, Some(rewritten))
-        }
-        (Plan::Whole { .. }, Some(Ok(rewritten))) => {
-            let first = rewritten.pipelines.iter().find_map(|one| one.reason.clone());
-            let reason = first.map_or_else(
-                || "its pipelines: there is none of two stages or more".to_owned(),
-                |reason| format!("what its pipelines hold; the first: {reason}"),
-            );
+/// Returns the rewritten script if it has calls. If not, and the shell runs all of the text, the plan gets the reason why
+/// the script has none.
+fn script_or_plan(plan: Plan, script: Option<Result<Rewritten, String>>) -> (Plan, Option<Rewritten>) {
+    match (plan, script) {
+        (plan, Some(Ok(script))) if script.has_calls() => (plan, Some(script)),
+        (Plan::Whole { .. }, Some(Ok(script))) => {
+            let reason = match script.pipelines.into_iter().find_map(|one| one.reason) {
+                Some(first) => format!("what its pipelines hold; the first: {first}"),
+                None => "its pipelines: there is none of two stages or more".to_owned(),
+            };
             (Plan::Whole { reason }, None)
         }
         (Plan::Whole { .. }, Some(Err(reason))) => (Plan::Whole { reason }, None),

@@ -8,6 +8,7 @@ use crate::run;
 use crate::source;
 use crate::stateless;
 use pelton_run::{Environment, Observing, Options};
+use pelton_syntax::Dialect;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -22,8 +23,9 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         stateless::declare(&args.switches.stateless)?;
     }
     let stages = stages(&args.words)?;
-    let text = Text { args, stages: &stages }.planned();
     let shell = source::find_shell(args.shell.as_deref().unwrap_or(OsStr::new("bash")), &environment)?;
+    let for_bash = shell.dialect == Some(Dialect::Bash);
+    let text = Text { args, stages: &stages, for_bash }.planned();
     let name = args.name.clone().unwrap_or_else(|| shell.name.clone());
     let request = |text, shell, words: Vec<OsString>| pelton_run::Request {
         text,
@@ -39,7 +41,7 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         false => {
             let bash = source::find_shell(OsStr::new("bash"), &environment)?;
             let words = stages.iter().flat_map(|stage| stage.iter().cloned()).collect();
-            request(Text { args, stages: &stages }.by_number(), bash, words)
+            request(Text { args, stages: &stages, for_bash: true }.by_number(), bash, words)
         }
     };
     let plan = pelton_run::plan(&request, &environment).map_err(|error| Failure::new(error.message))?;
@@ -104,21 +106,19 @@ fn stages(words: &[OsString]) -> Result<Vec<&[OsString]>, Failure> {
 struct Text<'a> {
     args: &'a PipeArgs,
     stages: &'a [&'a [OsString]],
+    /// Whether it is in bash's dialect.
+    for_bash: bool,
 }
 
 impl Text<'_> {
     /// Quotes every word.
     fn planned(&self) -> OsString {
-        self.written(|out, word, _| quote(out, word, self.is_for_bash()))
+        self.written(|out, word, _| quote(out, word, self.for_bash))
     }
 
     /// Writes every word as `"${N}"`, for words too long for one argument.
     fn by_number(&self) -> OsString {
         self.written(|out, _, number| out.extend_from_slice(format!("\"${{{number}}}\"").as_bytes()))
-    }
-
-    fn is_for_bash(&self) -> bool {
-        self.args.shell.as_ref().is_none_or(|shell| shell.as_bytes().ends_with(b"bash"))
     }
 
     fn written(&self, word: impl Fn(&mut Vec<u8>, &OsStr, usize)) -> OsString {
@@ -130,7 +130,7 @@ impl Text<'_> {
         };
         let redirect = |out: &mut Vec<u8>, operator: &[u8], file: &OsStr| {
             out.extend_from_slice(operator);
-            quote(out, file, self.is_for_bash());
+            quote(out, file, self.for_bash);
         };
         let mut out = Vec::new();
         to_line(&mut out, 0);
@@ -151,7 +151,7 @@ impl Text<'_> {
                 match (assigns, text.as_bytes().split_once_at(b'=')) {
                     (true, Some((name, value))) => {
                         out.extend_from_slice(name);
-                        quote(&mut out, OsStr::from_bytes(value), self.is_for_bash());
+                        quote(&mut out, OsStr::from_bytes(value), self.for_bash);
                     }
                     _ => word(&mut out, text, number),
                 }

@@ -15,11 +15,11 @@ pub fn start(
     passes: &PassArgs,
 ) -> Option<std::io::Error> {
     let rewritten = rewritten(request, plan, environment, switches, passes)?.ok()?;
-    let calls = rewritten.pipelines.iter().any(|one| one.called > 0);
-    calls.then(|| script::start(&rewritten, request, environment)).flatten()
+    rewritten.has_calls().then(|| script::start(&rewritten, request, environment)).flatten()
 }
 
-/// Returns the rewritten text, or why it stays as it is; `None` if pelton runs all of it anyway.
+/// Returns the rewritten text, or why it stays as it is; `None` if pelton runs all of it anyway, or does not model its
+/// shell.
 pub fn rewritten(
     request: &Request,
     plan: &Plan,
@@ -27,7 +27,7 @@ pub fn rewritten(
     switches: &SwitchArgs,
     passes: &PassArgs,
 ) -> Option<Result<Rewritten, String>> {
-    if !script::may_hold_pipelines(plan) {
+    if request.shell.dialect.is_none() || !script::may_hold_pipelines(plan) {
         return None;
     }
     let program = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;

@@ -96,7 +96,7 @@ const BOTH: &[Case] = &[
     case(1, "for i in 1; do\n  sort a | # first\n    uniq # second\ndone\necho done"),
     case(1, "trap 'echo bye' EXIT; for i in 1; do sort a | uniq | head -n 1; done"),
     case(1, "for i in 1; do sort a | uniq & wait; done"),
-    case(0, "for i in 1; do sort a | uniq & wait; jobs; done"),
+    case(0, "for i in 1; do sort a | uniq & wait; done; : jobs"),
     case(0, "eval 'x=1'; for i in 1; do sort a | uniq; done"),
     case(0, "for i in 1; do sort <<E | uniq\nb\na\nE\ndone"),
     // Early exit.

@@ -40,6 +40,8 @@ pub mod startup;
 pub mod stdio;
 pub mod trace;
 mod traced_set_uid;
+#[cfg(target_arch = "x86_64")]
+mod tracee;
 pub mod units;
 #[cfg(target_os = "linux")]
 pub mod uring;

@@ -13,7 +13,7 @@
 
 use crate::{pidfd, spawn};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Why a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Trace {
     pub fn attach(pid: u32, watcher: impl Watcher) -> io::Result<Self> {
         let ready = crate::pipe::pipe()?;
         let Some(tracer) = spawn::fork_copy()? else {
-            let attached = alone(ready.write.as_raw_fd()).and_then(|()| seize(pid as libc::pid_t));
+            let attached = alone(&[ready.write.as_raw_fd()]).and_then(|()| seize(pid as libc::pid_t));
             // On failure the caller reads only an end of file.
             let told = attached.and_then(|()| Ok(rustix::io::write(rustix::stdio::stdin(), b"1").map(drop)?));
             if told.is_ok() {
@@ -110,7 +110,7 @@ pub fn try_out() -> io::Result<()> {
     let gate = crate::pipe::pipe()?;
     let Some(child) = spawn::fork_copy()? else {
         // Waits until the other end is closed, whatever happens.
-        if alone(gate.read.as_raw_fd()).is_ok() {
+        if alone(&[gate.read.as_raw_fd()]).is_ok() {
             while rustix::io::read(rustix::stdio::stdin(), &mut [0; 1]) == Err(rustix::io::Errno::INTR) {}
         }
         spawn::exit_now(0);
@@ -132,19 +132,21 @@ impl Drop for Trace {
     }
 }
 
-/// Closes all inherited descriptors but `ready`, which becomes 0: an inherited pipe end kept open here would
-/// block its reader. Signals from the keyboard are left to the traced processes.
-pub(crate) fn alone(ready: i32) -> io::Result<()> {
-    // SAFETY: both are descriptors of this process; nothing else runs in it.
-    if unsafe { libc::dup2(ready, 0) } == -1 {
-        return Err(io::Error::last_os_error());
+/// Keeps these descriptors, none of them below 3, as 0, 1, …, and closes all others: an inherited pipe end kept open
+/// here would block its reader. Signals from the keyboard are left to the traced processes.
+pub(crate) fn alone(kept: &[RawFd]) -> io::Result<()> {
+    for (number, fd) in (0..).zip(kept) {
+        // SAFETY: both are descriptors of this process; nothing else runs in it.
+        if unsafe { libc::dup2(*fd, number) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
     }
-    close_from(1);
+    close_from(kept.len() as u32);
     crate::signals::block_all();
     Ok(())
 }
 
-pub(crate) fn close_from(first: u32) {
+fn close_from(first: u32) {
     // SAFETY: this process is a copy whose only work is below; none of its descriptors is used again.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0u32) };
 }

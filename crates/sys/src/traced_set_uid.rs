@@ -11,6 +11,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::other_process;
+#[cfg(target_arch = "x86_64")]
+use crate::tracee::{self, AuxiliaryVector};
 use std::os::unix::fs::MetadataExt;
 
 const SET_USER: u32 = 0o4000;
@@ -35,13 +37,8 @@ pub(crate) fn is_withheld(pid: u32) -> bool {
 /// possible: it is then still stopped, and unchanged.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn start_again(pid: u32) -> bool {
-    // SAFETY: an all-zero value is a valid one for the kernel to fill.
-    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
     let tracee = pid as libc::pid_t;
-    // SAFETY: the kernel writes one such structure to `registers`.
-    if unsafe { libc::ptrace(libc::PTRACE_GETREGS, tracee, 0usize, &raw mut registers) } == -1 {
-        return false;
-    }
+    let Some(registers) = tracee::registers(tracee) else { return false };
     let Some(call) = exec_call(pid, registers.rsp) else { return false };
     let changed = libc::user_regs_struct {
         rax: libc::SYS_execve as u64,
@@ -52,15 +49,14 @@ pub(crate) fn start_again(pid: u32) -> bool {
         rip: call.instruction,
         ..registers
     };
-    // SAFETY: the kernel reads one such structure.
-    if unsafe { libc::ptrace(libc::PTRACE_SETREGS, tracee, 0usize, &raw const changed) } == -1 {
+    if !tracee::set_registers(tracee, &changed) {
         return false;
     }
     if crate::trace::request(libc::PTRACE_DETACH, tracee, 0).is_ok() {
         return true;
     }
-    // SAFETY: as above. If this fails as well, it has been killed.
-    unsafe { libc::ptrace(libc::PTRACE_SETREGS, tracee, 0usize, &raw const registers) };
+    // If this fails as well, it has been killed.
+    tracee::set_registers(tracee, &registers);
     false
 }
 
@@ -80,17 +76,11 @@ struct ExecCall {
     instruction: u64,
 }
 
-/// Reads the initial stack of a new program, whose stack pointer refers to the argument count: see
-/// `getauxval(3)`.
+/// Reads the initial stack of a new program, whose stack pointer refers to the argument count.
 #[cfg(target_arch = "x86_64")]
 fn exec_call(pid: u32, stack: u64) -> Option<ExecCall> {
-    const AT_EXECFN: u64 = 31;
-    const AT_SYSINFO_EHDR: u64 = 33;
-    let vector = std::fs::read(format!("/proc/{pid}/auxv")).ok()?;
-    let (words, _) = vector.as_chunks::<8>();
-    let words: Vec<u64> = words.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect();
-    let value = |key: u64| words.chunks(2).find(|pair| pair[0] == key).and_then(|pair| pair.get(1).copied());
-    let path = value(AT_EXECFN)?;
+    let vector = AuxiliaryVector::read(pid)?;
+    let path = vector.value(libc::AT_EXECFN)?;
     // The name must still lead to the same file, otherwise the second exec would fail with no way to recover.
     let name = String::from_utf8(other_process::string(pid, path)?).ok()?;
     let seen = match name.strip_prefix('/') {
@@ -102,16 +92,10 @@ fn exec_call(pid: u32, stack: u64) -> Option<ExecCall> {
     if (named.dev(), named.ino()) != (running.dev(), running.ino()) {
         return None;
     }
-    let vdso = value(AT_SYSINFO_EHDR)?;
-    let count = word(pid, stack)?;
+    let vdso = vector.value(libc::AT_SYSINFO_EHDR)?;
+    let count = tracee::word(pid, stack)?;
     let argv = stack + 8;
     Some(ExecCall { path, argv, envp: argv + 8 * (count + 1), instruction: syscall_instruction(pid, vdso)? })
-}
-
-#[cfg(target_arch = "x86_64")]
-fn word(pid: u32, address: u64) -> Option<u64> {
-    let mut buffer = [0; 8];
-    Some(u64::from_ne_bytes(*other_process::memory(pid, address, &mut buffer)?.first_chunk()?))
 }
 
 /// Returns the address of a `syscall` instruction in the vDSO.
@@ -141,10 +125,8 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_kernel_lends_a_system_call() {
-        let vector = std::fs::read("/proc/self/auxv").expect("own vector");
-        let (words, _) = vector.as_chunks::<8>();
-        let words: Vec<u64> = words.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect();
-        let vdso = words.chunks(2).find(|pair| pair[0] == 33).expect("a vDSO")[1];
+        let vector = AuxiliaryVector::read(std::process::id()).expect("own vector");
+        let vdso = vector.value(libc::AT_SYSINFO_EHDR).expect("a vDSO");
         assert!(syscall_instruction(std::process::id(), vdso).is_some_and(|at| at >= vdso));
     }
 }

@@ -58,11 +58,7 @@ pub(super) fn check(
     if line.variables.iter().any(|(_, value)| value.starts_with(b"@/")) {
         return Declined::because("-v with an expression between slashes");
     }
-    let is_element = |arg: &Expr| match arg {
-        Expr::Element(..) => true,
-        Expr::Group(inner) => matches!(inner.as_slice(), [Expr::Element(..)]),
-        _ => false,
-    };
+    let is_element = |arg: &Expr| array_of(arg).is_some();
     let is_passed = |expr: &Expr| matches!(expr, Expr::Call(_, args) if args.iter().any(is_element));
     let is_index = |statement: &Statement| matches!(statement, Statement::Delete(_, Some(index)) if index.iter().any(is_element));
     if any_expr(program, is_passed) || any_statement(program, is_index) {
@@ -165,8 +161,20 @@ fn asks_length_early(program: &Program, names: &Names) -> bool {
     at_the_end.len() < all.len() || all.iter().any(|name| others.contains(name))
 }
 
-/// Whether it copies something other than a constant into a field: the value of that expression lies in the record, where
-/// gawk reads the next one.
+/// Returns the array of an element, which may be in parentheses; `None` for any other expression.
+fn array_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Element(name, _) => Some(name),
+        Expr::Group(inner) => match inner.as_slice() {
+            [Expr::Element(name, _)] => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether it copies something other than a constant into a field. The value of that expression lies in the record, which
+/// gawk overwrites with the next one.
 fn copies_into_field(expr: &Expr) -> bool {
     match expr {
         Expr::Group(inner) => inner.iter().any(copies_into_field),
@@ -177,8 +185,8 @@ fn copies_into_field(expr: &Expr) -> bool {
     }
 }
 
-/// Whether elements of an array are compared or copied after elements of it were printed, searched or formatted: where
-/// gawk 5.2 prints an element that was never set, it is the empty string from there on, and no longer 0 too.
+/// Whether elements of an array are compared or copied after elements of it were printed, searched or formatted. After
+/// gawk 5.2 prints an element that was never set, the element is the empty string, and no longer equals 0.
 fn compares_what_was_printed(program: &Program) -> bool {
     let before_end = Program { end: Vec::new(), ..program.clone() };
     let at_the_end = Program { begin: Vec::new(), rules: Vec::new(), ..program.clone() };
@@ -195,14 +203,7 @@ fn compares_what_was_printed(program: &Program) -> bool {
 /// Returns the arrays whose elements are printed, searched or formatted, and those whose elements are compared or copied.
 fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
     fn arrays<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> impl Iterator<Item = &'a str> {
-        exprs.into_iter().filter_map(|expr| match expr {
-            Expr::Element(name, _) => Some(name.as_str()),
-            Expr::Group(inner) => match inner.as_slice() {
-                [Expr::Element(name, _)] => Some(name.as_str()),
-                _ => None,
-            },
-            _ => None,
-        })
+        exprs.into_iter().filter_map(array_of)
     }
     let (mut printed, mut compared) = (BTreeSet::new(), BTreeSet::new());
     every_statement(program, &mut |statement| match statement {

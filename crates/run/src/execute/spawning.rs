@@ -260,7 +260,7 @@ fn stage_ends(
 ) -> Vec<(u32, Ended)> {
     let Some(told) = told else { return vec![(pid, ended)] };
     let mut ends: Vec<Ended> = stages.clone().map(|_| Ended::Exited(0)).collect();
-    if let Some(last) = ends.last_mut().filter(|_| !told.iter().any(|(stage, _)| *stage + 1 == stages.end)) {
+    if let Some(last) = ends.last_mut() {
         *last = ended;
     }
     for (stage, status) in told {

@@ -31,8 +31,8 @@ pub struct Growth {
 const WARM_UP_NS: u64 = 3_000_000;
 /// If the length of a file predicts at least this much work, a sixth of the warm-up is enough.
 const LONG_NS: u64 = 20_000_000;
-/// Whoever reads a file this fast, in bytes per ns, only waits for memory, which other threads wait for as well: `wc -l` of
-/// 100 MB took 25 ms by one thread and by two, which used 1.5 times the CPU (`bench sweep`, `vm`).
+/// A pass that reads this many bytes per ns is limited by memory, and more threads only add cost: `wc -l` of 100 MB took
+/// 25 ms with one thread and with two, which used 1.5 times the CPU (`bench sweep`, `vm`).
 const MEMORY_PACE: u64 = 3;
 /// The least rest of a file worth a team.
 const WORTH_BYTES: u64 = 1 << 20;

@@ -1,10 +1,10 @@
 //! Writes calls into a text: the words of the stages are unchanged, only the text between them changes.
 
+use super::ShellEffects;
 use super::stages::expands_unquoted;
-use super::{Place, ShellEffects};
 use crate::shell::Shell;
 use pelton_record::Span;
-use pelton_syntax::{Dialect, Redirect, RedirectKind, Stage, Word};
+use pelton_syntax::{Dialect, Nested, Redirect, RedirectKind, Stage, Word};
 
 /// How calls are written.
 #[derive(Clone, Debug)]
@@ -35,16 +35,16 @@ pub struct Edit {
     pub stages: usize,
 }
 
-/// What the name of a file may consist of so that bash neither splits it nor matches it with other names, for any usual
-/// `IFS`. Without ranges, which depend on the locale.
+/// The characters of file names that bash neither splits, with any usual `IFS`, nor matches with other names. Without
+/// ranges, which depend on the locale.
 const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%=-";
 
 impl Writer<'_> {
-    /// Makes one call of these adjacent stages.
+    /// Makes one call of these adjacent stages of a pipeline. `from_first`: whether its first stage is among them.
     ///
     /// # Errors
-    /// What is in the way, to follow 'because of'.
-    pub(super) fn call(&self, stages: &[Stage], place: &Place) -> Result<Vec<Edit>, String> {
+    /// The reason why no call can replace them, to follow 'because of'.
+    pub fn call(&self, stages: &[Stage], of: &Nested, from_first: bool) -> Result<Vec<Edit>, String> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
@@ -58,23 +58,27 @@ impl Writer<'_> {
         }
         // Redirections passed as options are removed from the text.
         edits.extend(redirects.iter().map(|one| Edit { span: one.span, text: String::new(), stages: 0 }));
-        if place.keeps_input && self.dialect == Dialect::Bash {
+        let is_bash = self.dialect == Dialect::Bash;
+        // In the background, bash redirects the input of a command to `/dev/null`, but not the input of a pipeline.
+        let keeps_input = is_bash && of.background && from_first;
+        if keeps_input {
             edits.push(Edit { span: Span::new(span.end, span.end), text: " <&0".to_owned(), stages: 0 });
         }
-        let targets = redirects.iter().filter_map(|redirect| target(redirect));
-        let split: Vec<&Word> =
-            targets.filter(|target| expands_unquoted(target.span.of(self.text))).collect();
-        if split.is_empty() || self.dialect != Dialect::Bash {
+        let files = redirects.iter().filter_map(|redirect| option_and_file(redirect)).map(|(_, file)| file);
+        let split: Vec<&Word> = files.filter(|file| expands_unquoted(file.span.of(self.text))).collect();
+        if split.is_empty() || !is_bash {
             Ok(edits)
-        } else if place.substituted || place.keeps_input {
+        } else if of.substituted || keeps_input {
+            // bash 5.2 prints the text of a `$(…)` anew before it runs it, a `case` on several lines: later lines would
+            // get other numbers.
             Err("the name of a file that expands, in the background or a substitution".to_owned())
         } else {
             self.guarded(span, &split, edits)
         }
     }
 
-    /// Lets bash decide, by what the names of the files turn out to be, between the pipeline and the call: a name of
-    /// several words, or a pattern, fails the stage alone.
+    /// Adds a test of the expanded file names, by which bash runs either the pipeline or the call: a name of several
+    /// words, or a pattern, makes only the stage fail.
     ///
     /// ```text
     /// case "$out:" in (:*|*::*|*:*:*|*[!a-z…:]*) sort a | uniq > $out;; (*) pelton pipe … ;; esac
@@ -130,26 +134,20 @@ impl Writer<'_> {
     /// Returns a redirection as an option: the call opens the file as the stage would, so that only the stage
     /// fails on an error.
     fn option(&self, redirect: &Redirect) -> Option<String> {
-        let target = target(redirect)?;
-        let name = match &redirect.kind {
-            RedirectKind::Read(_) => "read",
-            RedirectKind::Write(_) => "write",
-            RedirectKind::Append(_) => "append",
-            _ => "clobber",
-        };
-        let written = target.span.of(self.text);
+        let (option, file) = option_and_file(redirect)?;
+        let written = file.span.of(self.text);
         let quote = if expands_unquoted(written) { "\"" } else { "" };
-        Some(format!("--{name}={quote}{written}{quote}"))
+        Some(format!("--{option}={quote}{written}{quote}"))
     }
 }
 
-/// Returns the name of the file of a redirection that a call can have.
-fn target(redirect: &Redirect) -> Option<&Word> {
+/// Returns the option of a call for a redirection, and the name of its file; `None` if a call has no such option.
+fn option_and_file(redirect: &Redirect) -> Option<(&'static str, &Word)> {
     match &redirect.kind {
-        RedirectKind::Read(target)
-        | RedirectKind::Write(target)
-        | RedirectKind::Append(target)
-        | RedirectKind::Clobber(target) => Some(target),
+        RedirectKind::Read(file) => Some(("read", file)),
+        RedirectKind::Write(file) => Some(("write", file)),
+        RedirectKind::Append(file) => Some(("append", file)),
+        RedirectKind::Clobber(file) => Some(("clobber", file)),
         _ => None,
     }
 }

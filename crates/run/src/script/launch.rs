@@ -1,8 +1,9 @@
 //! Starts the shell on a rewritten text.
 //!
-//! What was given as a text runs as `sh -c TEXT NAME ARGS`, and so does any script of dash. But bash knows whether it reads
-//! a file or a text: by messages from within functions, `BASH_SOURCE`, the status of `set -u`, the end of its last
-//! command. So it is started on the script, and reads the rewritten text instead ([`pelton_sys::read_instead`]).
+//! A text without a file, and any script of dash, runs as `sh -c TEXT NAME ARGS`. bash behaves differently for a file and
+//! for a text: in messages from functions, in `BASH_SOURCE`, in the status after `set -u`, and when its last command
+//! ends. So bash is started with the path of the script, and reads the rewritten text in its place
+//! ([`pelton_sys::read_instead`]).
 
 use super::Rewritten;
 use crate::c_string::c_string;

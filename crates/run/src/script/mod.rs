@@ -28,7 +28,7 @@ pub use calls::Caller;
 use calls::{Edit, Writer};
 pub use launch::start;
 use pelton_record::Span;
-use pelton_syntax::{self as syntax, Command, Dialect, Pipeline, Script};
+use pelton_syntax::{self as syntax, Command, Dialect, Nested, Script};
 use pelton_sys::limits;
 use refuse::ShellEffects;
 
@@ -41,6 +41,13 @@ pub struct Rewritten {
     pub pipelines: Vec<Considered>,
     /// Whether the shell must read it in place of the script's file.
     pub from_file: bool,
+}
+
+impl Rewritten {
+    /// Whether it has any call.
+    pub fn has_calls(&self) -> bool {
+        self.pipelines.iter().any(|one| one.called > 0)
+    }
 }
 
 /// A pipeline, and its outcome.
@@ -123,45 +130,16 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
 /// The system limits an argument to 128 KiB, and calls are longer than what they replace.
 const LONGEST: usize = 64 * 1024;
 
-/// What a call must know of its pipeline.
-struct Place {
-    /// Whether bash would give the call another standard input than the pipeline: in the background, it gives `/dev/null`
-    /// to a command, but not to a pipeline.
-    keeps_input: bool,
-    /// Whether it is inside of a `$(…)`, which bash 5.2 prints anew before it runs it: lines that end there would count.
-    substituted: bool,
-}
-
-impl Place {
-    fn of(found: &Found, begins: bool) -> Place {
-        Place { keeps_input: found.background && begins, substituted: found.substituted }
-    }
-}
-
-/// A pipeline and its context.
-pub(crate) struct Found {
-    pub(crate) pipeline: Pipeline,
-    background: bool,
-    substituted: bool,
-    loop_variables: Vec<String>,
-}
-
-/// Returns every pipeline of the text.
-pub(crate) fn pipelines(script: &Script) -> Vec<Found> {
+/// Returns every pipeline of the text: those at the top like the nested ones, without loops.
+pub(crate) fn pipelines(script: &Script) -> Vec<Nested> {
     let top = script.items.iter().flat_map(|item| item.and_or.pipelines().map(|it| (it, item.background)));
-    let top = top.map(|(pipeline, background)| Found {
+    let top = top.map(|(pipeline, background)| Nested {
         pipeline: pipeline.clone(),
         background,
         substituted: false,
         loop_variables: vec![],
     });
-    let nested = script.nested.iter().map(|nested| Found {
-        pipeline: nested.pipeline.clone(),
-        background: nested.background,
-        substituted: nested.substituted,
-        loop_variables: nested.loop_variables.clone(),
-    });
-    top.chain(nested).collect()
+    top.chain(script.nested.iter().cloned()).collect()
 }
 
 /// Whether `text` is a loop of the shell, or a group of commands, that starts processes: for an external
@@ -193,7 +171,7 @@ fn runs_what_it_computes(stage: &syntax::Stage) -> bool {
 }
 
 /// Returns the names of all functions that the text defines anywhere.
-fn functions(found: &[Found]) -> Vec<String> {
+fn functions(found: &[Nested]) -> Vec<String> {
     let stages = found.iter().flat_map(|one| &one.pipeline.stages);
     let names = stages.filter_map(|stage| match &stage.command {
         Command::Function { name } => Some(name.clone()),
@@ -204,7 +182,7 @@ fn functions(found: &[Found]) -> Vec<String> {
 
 /// Returns the calls of one pipeline, and why it is not one call.
 fn consider(
-    found: &Found,
+    found: &Nested,
     judge: &stages::Judge<'_>,
     outlook: &outlook::Outlook<'_>,
     writer: &Writer<'_>,
@@ -229,7 +207,7 @@ fn consider(
             let stages = &pipeline.stages[at..at + run];
             match outlook.nothing_gained(stages) {
                 Some(why) => reason = reason.or(Some(format!("stages that no kernel serves ({why})"))),
-                None => match writer.call(stages, &Place::of(found, at == 0)) {
+                None => match writer.call(stages, found, at == 0) {
                     Ok(calls) => edits.extend(calls),
                     Err(why) => reason = reason.or(Some(why)),
                 },

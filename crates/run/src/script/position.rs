@@ -1,6 +1,6 @@
-//! Where a word of a text may be the name of a command.
+//! Finds words of a text that may be names of commands.
 //!
-//! Without parsing: code in strings, here-documents and traps counts too. It may find too much, never too little.
+//! Does not parse the text, so that code in strings, here-documents and traps counts too. It may find too many.
 
 /// Words after which a command follows.
 const BEFORE_COMMANDS: [&str; 17] = [
@@ -64,19 +64,19 @@ fn begins_command(before: &str) -> bool {
     }
     let joined = before.trim_end_matches([' ', '\t']);
     let Some(last) = joined.chars().next_back() else { return true };
-    // Quotes may hold code, or end a value that is assigned first.
+    // Quotes may hold code, or end an assignment before the command.
     if "\n;&|(){}'\"`".contains(last) {
         return true;
     }
     if joined.len() == before.len() {
-        // The word goes on from there: `\eval` is a command, `$eval` and `re-eval` are none; `run=eval` may become one.
+        // Part of a longer word: `\eval` is a command, `$eval` and `re-eval` are not, and `run=eval` may be run later.
         return matches!(last, '\\' | '=')
             || [":-", ":+", "-", "+"].iter().any(|sign| joined.ends_with(sign) && in_braces(joined));
     }
     let start = joined.rfind(|character: char| character.is_whitespace() || ";&|()'\"`".contains(character));
     let start = start.map_or(0, |at| at + joined[at..].chars().next().map_or(1, char::len_utf8));
     let (earlier, token) = joined.split_at(start);
-    // A longer word, with quotes or an escaped blank in it, may be a value that is assigned first, or a file.
+    // A longer word, with quotes or an escaped blank in it, may be an assignment, or the file of a redirection.
     if earlier.ends_with(['\'', '"', '`', ')']) || earlier.trim_end_matches([' ', '\t']).ends_with('\\') {
         return true;
     }
@@ -88,7 +88,7 @@ fn begins_command(before: &str) -> bool {
     BEFORE_COMMANDS.contains(&token) || token.contains('=') || redirects || may_vanish
 }
 
-/// Whether this ends within a `${…`, of which the name was read.
+/// Whether the text ends inside `${NAME…`, behind the name and an operator.
 fn in_braces(joined: &str) -> bool {
     let name = joined.trim_end_matches([':', '-', '+']);
     name.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').ends_with("${")

@@ -38,7 +38,7 @@ const WORDS: [(&str, &str); 14] = [
     ("SHELLOPTS", "`SHELLOPTS`"),
     ("BASHOPTS", "`BASHOPTS`"),
 ];
-/// Words that tell a script from a text: they work if the shell reads the script's file.
+/// Words with another meaning in a text than in a file: they work if the shell reads the script's file.
 const FILE_WORDS: [(&str, &str); 7] = [
     ("BASH_SOURCE", "`BASH_SOURCE`, which names the file"),
     ("BASH_LINENO", "`BASH_LINENO`"),
@@ -69,7 +69,7 @@ const SHOPT_OPTIONS: [(&str, &str); 5] = [
     ("monitor", "job control"),
     ("posix", "the shell's POSIX mode"),
 ];
-/// Words by which a text, or what it starts, can tell a background pipeline's last process from a call.
+/// Words by which a text, or a program that it starts, can tell a background call from a pipeline.
 const JOB_WORDS: [&str; 13] = [
     "kill", "killall", "pkill", "pgrep", "pidof", "ps", "jobs", "fg", "bg", "disown", "suspend", "proc",
     "coproc",
@@ -80,7 +80,7 @@ const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobb
 /// Accepted option letters of `set`.
 const LETTERS: &str = "euCfao";
 
-/// What is known of a text.
+/// Properties of a text that decide which words matter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Whether the shell reads it in place of the script's file, rather than as an argument.
@@ -91,71 +91,85 @@ pub struct Known {
 
 /// Returns the text's effects on its shell, or why it is left unchanged. `flags` are those of its `#!` line.
 pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffects, String> {
-    let Known { from_file, computes } = known;
     // A line that goes on is one line.
     let text = &text.replace("\\\n", " ");
-    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let names: Vec<&str> = text.split(|c| !name(c)).collect();
-    let shopt = names.contains(&"shopt");
-    let of_files = FILE_WORDS.iter().filter(|_| !from_file);
-    let words = WORDS.iter().chain(of_files).chain(SHOPT_OPTIONS.iter().filter(|_| shopt));
-    let mut anywhere = words.filter(|(word, _)| names.contains(word));
-    let anywhere_too = |word: &str| computes && position::is_word(text, word);
-    let mut as_commands =
-        COMMANDS.iter().filter(|(word, _)| position::is_command(text, word) || anywhere_too(word));
-    if let Some((_, why)) = anywhere.next().or_else(|| as_commands.next()) {
-        return Err((*why).into());
-    }
-    if names.contains(&"trap")
-        && whole_words(text, "DEBUG", name).any(|(before, after)| is_signal(before, after))
-    {
-        return Err("a trap for DEBUG, which counts commands".into());
-    }
-    for (sign, why) in
-        [("$-", "`$-`, which knows scripts from texts"), ("$_", "`$_`, the last argument of a command")]
-    {
-        if sign == "$-" && from_file {
-            continue;
-        }
-        let stands = |at: usize| sign != "$_" || !text[at + 2..].starts_with(name);
-        if text.match_indices(sign).any(|(at, _)| stands(at))
-            || text.contains(&format!("${{{}}}", &sign[1..]))
-        {
-            return Err(why.into());
-        }
-    }
+    let names: Vec<&str> = text.split(|character| !in_names(character)).collect();
     let blank = |c: char| c.is_whitespace() || ";&|(){}`'\"".contains(c);
     let words = text.split(blank).map(|word| word.trim_start_matches('\\'));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    if position::shows_functions(text, &words) {
-        return Err("`declare -f` or `set`, which show the text of functions".into());
+    let word = || refused_word(text, &names, known);
+    if let Some(why) =
+        word().or_else(|| refused_parameter(text, known)).or_else(|| refused_use(text, &names, &words))
+    {
+        return Err(why.into());
     }
-    if words.windows(2).any(|pair| pair[0] == "set" && text.contains(&format!("set `{}", pair[1]))) {
-        return Err("`set` with what a command prints".into());
-    }
-    if !sets_path_only(text, name) {
-        return Err("`PATH`, which may no longer be what commands get".into());
-    }
-    let mut manner = ShellEffects {
+    let mut effects = ShellEffects {
         handles_jobs: names.iter().any(|word| JOB_WORDS.contains(word)),
-        odd_separators: !has_blank_separators(text, name),
+        odd_separators: !has_blank_separators(text),
         ..ShellEffects::default()
     };
     for flag in flags {
-        manner.take(flag.to_str().unwrap_or("?"), &mut std::iter::empty())?;
+        effects.take(flag.to_str().unwrap_or("?"), &mut std::iter::empty())?;
     }
     for at in (0..words.len()).filter(|at| words[*at] == "set") {
         let mut rest = words[at + 1..].iter().copied();
         while let Some(option) = rest.next().filter(|word| word.starts_with(['-', '+', '$']) && *word != "--")
         {
-            manner.take(option, &mut rest)?;
+            effects.take(option, &mut rest)?;
         }
     }
     // If it is set in another way, the word alone counts.
-    manner.pipefail |= names.contains(&"pipefail");
-    manner.nounset |= names.contains(&"nounset");
-    manner.noclobber |= names.contains(&"noclobber");
-    Ok(manner)
+    effects.pipefail |= names.contains(&"pipefail");
+    effects.nounset |= names.contains(&"nounset");
+    effects.noclobber |= names.contains(&"noclobber");
+    Ok(effects)
+}
+
+/// Whether names of variables may hold this character.
+fn in_names(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// Returns the reason for the first word that does not work with a call.
+fn refused_word(text: &str, names: &[&str], Known { from_file, computes }: Known) -> Option<&'static str> {
+    let of_files = FILE_WORDS.iter().filter(|_| !from_file);
+    let of_shopt = SHOPT_OPTIONS.iter().filter(|_| names.contains(&"shopt"));
+    let mut anywhere = WORDS.iter().chain(of_files).chain(of_shopt).filter(|(word, _)| names.contains(word));
+    let may_run = |word: &str| position::is_command(text, word) || computes && position::is_word(text, word);
+    let mut commands = COMMANDS.iter().filter(|(word, _)| may_run(word));
+    anywhere.next().or_else(|| commands.next()).map(|(_, why)| *why)
+}
+
+/// Returns the reason for a parameter of the shell that tells a call from a pipeline, or a text from a file.
+fn refused_parameter(text: &str, known: Known) -> Option<&'static str> {
+    let expands = |parameter: char| {
+        let stands = |at: usize| parameter != '_' || !text[at + 2..].starts_with(in_names);
+        text.match_indices(&format!("${parameter}")).any(|(at, _)| stands(at))
+            || text.contains(&format!("${{{parameter}}}"))
+    };
+    match () {
+        () if !known.from_file && expands('-') => Some("`$-`, which knows scripts from texts"),
+        () if expands('_') => Some("`$_`, the last argument of a command"),
+        () => None,
+    }
+}
+
+/// Returns the reason for a use of a builtin or a variable that does not work with a call, though others do.
+fn refused_use(text: &str, names: &[&str], words: &[&str]) -> Option<&'static str> {
+    let traps_debug = || {
+        names.contains(&"trap") && whole_words(text, "DEBUG").any(|(before, after)| is_signal(before, after))
+    };
+    match () {
+        () if traps_debug() => Some("a trap for DEBUG, which counts commands"),
+        () if position::shows_functions(text, words) => {
+            Some("`declare -f` or `set`, which show the text of functions")
+        }
+        () if whole_words(text, "set").any(|(_, after)| after.starts_with(" `")) => {
+            Some("`set` with what a command prints")
+        }
+        () if !sets_path_only(text) => Some("`PATH`, which may no longer be what commands get"),
+        () => None,
+    }
 }
 
 /// Whether `DEBUG` may name a trap here: it is neither expanded nor assigned to.
@@ -163,57 +177,53 @@ fn is_signal(before: &str, after: &str) -> bool {
     !before.ends_with(['$', '{', '!', '#']) && !after.starts_with(['=', '+'])
 }
 
-/// Whether the text only reads `PATH`, or assigns to it in a command of its own or with `export`: it then stays exported,
-/// and the shell forgets where commands are.
-fn sets_path_only(text: &str, name: impl Fn(char) -> bool) -> bool {
+/// Whether the text only reads `PATH`, or assigns to it by `export` or in a command without other words. `PATH` then
+/// stays exported, and the shell looks commands up again.
+fn sets_path_only(text: &str) -> bool {
     const ENDS: [char; 6] = ['\n', ';', '&', '|', '(', ')'];
     let is_fine = |before: &str, after: &str| {
         if before.ends_with(['$', '{', '#']) {
             return true;
         }
-        let exports = before.rsplit(ENDS).next().unwrap_or_default().trim() == "export";
+        let command = before.rsplit(ENDS).next().unwrap_or_default().trim();
         let Some(value) = after.strip_prefix('=').or(after.strip_prefix("+=")) else {
-            return exports && ends_word(after);
+            return command == "export" && ends_command_word(after);
         };
         let value = value.split(ENDS).next().unwrap_or_default().trim_end();
-        let blank_free = !value.contains([' ', '\t']);
-        let quoted = value.len() > 1
-            && value.starts_with('"')
-            && value.find('"') != value.rfind('"')
-            && value[1..].find('"') == Some(value.len() - 2);
-        match before.rsplit(ENDS).next().unwrap_or_default().trim() {
-            _ if exports => true,
-            "" | "then" | "do" | "else" | "{" => blank_free || quoted,
+        let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+        match command {
+            "export" => true,
+            "" | "then" | "do" | "else" | "{" => {
+                !value.contains([' ', '\t']) || quoted.is_some_and(|value| !value.contains('"'))
+            }
             _ => false,
         }
     };
-    whole_words(text, "PATH", name).all(|(before, after)| is_fine(before, after))
+    whole_words(text, "PATH").all(|(before, after)| is_fine(before, after))
 }
 
 /// Whether every assignment to `IFS` in the text is of blanks and newlines.
-fn has_blank_separators(text: &str, name: impl Fn(char) -> bool) -> bool {
+fn has_blank_separators(text: &str) -> bool {
     const BLANK: [&str; 6] = ["", "''", "$'\\n'", "$'\\t'", "$'\\n\\t'", "$' \\t\\n'"];
     let is_blank = |after: &str| {
         let value = after.strip_prefix('=');
-        value.is_some_and(|value| BLANK.iter().any(|blank| value.strip_prefix(blank).is_some_and(ends_word)))
+        value.is_some_and(|value| {
+            BLANK.iter().any(|blank| value.strip_prefix(blank).is_some_and(ends_command_word))
+        })
     };
-    whole_words(text, "IFS", name).all(|(before, after)| before.ends_with(['$', '{']) || is_blank(after))
+    whole_words(text, "IFS").all(|(before, after)| before.ends_with(['$', '{']) || is_blank(after))
 }
 
-/// Whether a word of the shell ends before this.
-fn ends_word(after: &str) -> bool {
+/// Whether a word of a command ends before this.
+fn ends_command_word(after: &str) -> bool {
     after.is_empty() || after.starts_with([' ', '\t', '\n', ';'])
 }
 
 /// Returns what stands before and after each occurrence of `word` that is no part of a longer name.
-fn whole_words<'t>(
-    text: &'t str,
-    word: &'t str,
-    name: impl Fn(char) -> bool,
-) -> impl Iterator<Item = (&'t str, &'t str)> {
+fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let around = move |at: usize| (&text[..at], &text[at + word.len()..]);
     let found = text.match_indices(word).map(move |(at, _)| around(at));
-    found.filter(move |(before, after)| !before.ends_with(&name) && !after.starts_with(&name))
+    found.filter(|(before, after)| !before.ends_with(in_names) && !after.starts_with(in_names))
 }
 
 impl ShellEffects {

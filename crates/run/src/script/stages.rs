@@ -140,7 +140,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a word, as written, expands anything outside quotes: as the argument of a call, it may become several.
+/// Whether a word, as written, has an expansion outside quotes. As an argument it may then become several words.
 pub fn expands_unquoted(written: &str) -> bool {
     let (mut quote, mut characters) = (None, written.chars());
     while let Some(character) = characters.next() {

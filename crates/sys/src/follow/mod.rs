@@ -51,7 +51,7 @@ impl Follow {
     pub fn attach(pid: u32, place: Option<LinePlace>) -> io::Result<Self> {
         let events = pipe::pipe()?;
         let Some(tracer) = spawn::fork_copy()? else {
-            let attached = trace::alone(events.write.as_raw_fd())
+            let attached = trace::alone(&[events.write.as_raw_fd()])
                 .and_then(|()| trace::request(libc::PTRACE_SEIZE, pid as libc::pid_t, OPTIONS));
             if attached.is_ok() && tell(&[1]).is_ok() {
                 Follower::new(pid, place).run();

@@ -43,7 +43,7 @@ impl LinePlace {
         let shell = CString::new(path.as_os_str().as_bytes()).ok()?;
         let answer = pipe::pipe().ok()?;
         let Some(tracer) = spawn::fork_copy().ok()? else {
-            if trace::alone(answer.write.as_raw_fd()).is_ok()
+            if trace::alone(&[answer.write.as_raw_fd()]).is_ok()
                 && let Some((offset, before_exec)) = experiment(shell)
             {
                 // Without a reader the result is lost.
