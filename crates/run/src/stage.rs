@@ -11,7 +11,7 @@ use pelton_record::{How, Span};
 use pelton_syntax::{
     self as syntax, Command, CompoundKind, Dialect, Reason, Redirect, RedirectKind, WordPart,
 };
-use pelton_sys::spawn::{Action, Child, Exec, OpenMode, Redirection, open_flags};
+use pelton_sys::spawn::{Action, Child, Exec, Fallback, OpenMode, Redirection, open_flags};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::{CString, OsString};
@@ -487,7 +487,7 @@ impl StagePlan {
             Kind::Program => self.program(around),
         };
         let (prepared, fallback) = match prepared {
-            Ok(prepared) => (prepared, shell),
+            Ok(prepared) => (prepared, shell.map(Fallback::Program)),
             Err(reason) => {
                 // Only a NUL byte, which no argument can hold, prevents calling the shell.
                 let action = shell.map_or(Action::Exit(127), Action::Exec);

@@ -98,12 +98,20 @@ pub fn open_flags(mode: OpenMode) -> i32 {
     }
 }
 
+/// The program that a child execs if it cannot do its work.
+pub enum Fallback<'a> {
+    /// Ready for any child.
+    Program(Exec),
+    /// Made in a worker, which may allocate; other children have none then.
+    Made(&'a dyn Fn() -> Option<Exec>),
+}
+
 /// A child to start.
 pub struct Child<'a> {
     /// Its action.
     pub action: Action,
     /// Program to exec if a redirection or the exec fails.
-    pub fallback: Option<Exec>,
+    pub fallback: Option<Fallback<'a>>,
     /// Becomes its standard input.
     pub stdin: Option<BorrowedFd<'a>>,
     /// Becomes its standard output.
@@ -345,7 +353,11 @@ impl<'a> Image<'a> {
             Action::Exec(exec) => Some(ExecImage::new(exec)),
             Action::Exit(_) => None,
         };
-        Image { exec, fallback: child.fallback.as_ref().map(ExecImage::new), parent: None }
+        let fallback = match &child.fallback {
+            Some(Fallback::Program(program)) => Some(ExecImage::new(program)),
+            Some(Fallback::Made(_)) | None => None,
+        };
+        Image { exec, fallback, parent: None }
     }
 
     fn tied(self, tie: Tie) -> Self {
@@ -404,8 +416,16 @@ impl<'a> Image<'a> {
     fn work(&self, child: &Child<'_>, gate: Option<(RawFd, RawFd)>, work: &mut dyn FnMut() -> i32) -> i32 {
         match self.wire_up(child, gate) {
             Ok(_) => work(),
-            Err(Unwired::Redirections) if child.fallback.is_some() => self.fall_back(),
-            Err(Unwired::Redirections) => 127,
+            Err(Unwired::Redirections) => match &child.fallback {
+                Some(Fallback::Program(_)) => self.fall_back(),
+                Some(Fallback::Made(make)) => {
+                    if let Some(program) = make() {
+                        ExecImage::new(&program).exec();
+                    }
+                    127
+                }
+                None => 127,
+            },
             Err(Unwired::Pipes(errno)) => say_refused(errno),
         }
     }
@@ -661,7 +681,7 @@ mod tests {
         let pipe = crate::pipe::pipe().expect("pipe");
         let child = Child {
             action,
-            fallback,
+            fallback: fallback.map(Fallback::Program),
             stdin: None,
             stdout: Some(std::os::fd::AsFd::as_fd(&pipe.write)),
             redirections,

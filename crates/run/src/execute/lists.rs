@@ -124,7 +124,7 @@ impl ShellState<'_> {
             become_program(&pipeline.stages, &around);
         }
         let units = if self.in_place && last && !pipeline.negated {
-            become_worker(units, self.pipefail)?
+            become_worker(units, self.pipefail, &pipeline.stages, &around)?
         } else {
             units
         };
@@ -177,9 +177,16 @@ pub(super) fn become_program(stages: &[StagePlan], around: &Surroundings<'_>) {
 }
 
 /// Becomes the worker, if there is no other unit.
-pub(super) fn become_worker(mut units: Vec<Unit>, pipefail: bool) -> io::Result<Vec<Unit>> {
+pub(super) fn become_worker(
+    mut units: Vec<Unit>,
+    pipefail: bool,
+    stages: &[StagePlan],
+    around: &Surroundings<'_>,
+) -> io::Result<Vec<Unit>> {
     match (units.pop(), units.len()) {
-        (Some(Unit::Native(native)), 0) => match native.become_worker(pipefail)? {},
+        (Some(Unit::Native(native)), 0) => {
+            match native.become_worker(pipefail, &|| StagePlan::shell_exec_of(stages, around))? {}
+        }
         (unit, _) => {
             units.extend(unit);
             Ok(units)

@@ -3,7 +3,7 @@
 use super::options::Observing;
 use super::runner::{Runner, Started};
 use crate::builtin_output::prints_without_programs;
-use crate::native::{self, Native, PassCounters, Unit};
+use crate::native::{self, MakeShell, Native, PassCounters, Unit};
 use crate::plan::PipelinePlan;
 use crate::progress;
 use crate::rows::{Account, Described};
@@ -147,9 +147,11 @@ impl Runner {
                 }
                 Unit::Native(mut native) => {
                     native.tie = tie;
+                    let stages = native.stages.clone();
+                    let shell = || StagePlan::shell_exec_of(&pipeline.stages[stages.clone()], around);
                     match self.observing {
-                        Observing::No => start_native(*native, ends)?,
-                        _ => start_metered(*native, ends, edges)?,
+                        Observing::No => start_native(*native, ends, &shell)?,
+                        _ => start_metered(*native, ends, &shell, edges)?,
                     }
                 }
             });
@@ -215,20 +217,25 @@ fn only_stage<'p>(unit: &Unit, pipeline: &'p PipelinePlan) -> Option<&'p StagePl
     }
 }
 
-pub(super) fn start_native(native: Native, ends: Ends<'_>) -> io::Result<Started> {
+pub(super) fn start_native(native: Native, ends: Ends<'_>, shell: MakeShell<'_>) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
-    let pid = native.spawn(ends, statuses.write.as_fd())?;
+    let pid = native.spawn(ends, shell, statuses.write.as_fd())?;
     Ok(Started { stages, statuses: Some(statuses.read), ..Started::unmeasured(pid) })
 }
 
 /// Starts a measured worker, which waits at its gate until it is watched.
-pub(super) fn start_metered(mut native: Native, ends: Ends<'_>, edges: Edges) -> io::Result<Started> {
+pub(super) fn start_metered(
+    mut native: Native,
+    ends: Ends<'_>,
+    shell: MakeShell<'_>,
+    edges: Edges,
+) -> io::Result<Started> {
     let statuses = pipe::pipe()?;
     let stages = native.stages.clone();
     let account =
         Account { meter: PassCounters::new(stages.clone())?, rows: std::mem::take(&mut native.rows) };
-    let (pid, gate) = native.spawn_metered(ends, statuses.write.as_fd(), &account.meter)?;
+    let (pid, gate) = native.spawn_metered(ends, shell, statuses.write.as_fd(), &account.meter)?;
     Ok(Started {
         stages,
         statuses: Some(statuses.read),

@@ -156,11 +156,7 @@ pub fn plan_pipeline(
                         let holds_back = pipefail
                             && into_pipe
                             && native.last().standard_output == StandardOutput::Buffered;
-                        let redirects = native.members.iter().any(|stage| !stage.redirections.is_empty());
-                        let fallback = redirects
-                            .then(|| StagePlan::shell_exec_of(&stages[range.clone()], around))
-                            .flatten();
-                        let mut native = Native { rows, holds_back, fallback, ..native };
+                        let mut native = Native { rows, holds_back, ..native };
                         let before = range.start.checked_sub(1).map(|at| &planned.stages[at]);
                         let fills_pipe = match units.last() {
                             Some(Unit::Native(first)) if first.stages.start == 0 && prints.is_some() => true,

@@ -44,5 +44,6 @@ pub use elastic::{Jobs, set_jobs, set_niceness};
 pub use meter::{PassCounters, RowNote};
 pub use not_native::{Stays, stays};
 pub use segment::Native;
+pub use start::MakeShell;
 pub use statuses::{Told, forget_telling, told};
 pub use unit::Unit;

@@ -49,7 +49,6 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         nodes: made,
         last_copies,
         holds_back: false,
-        fallback: None,
         last_runs,
         starts,
         tie: Tie::None,

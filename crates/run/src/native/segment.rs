@@ -27,8 +27,6 @@ pub struct Native {
     pub(super) last_runs: Option<String>,
     /// What the first stage itself starts and waits for.
     pub(super) starts: Option<Arc<dyn Programs>>,
-    /// The shell that runs its stages if a redirection fails after all.
-    pub(super) fallback: Option<Exec>,
     /// Whether the worker, and its replacement, end with this process.
     pub tie: Tie,
     /// A note per node, for the record.

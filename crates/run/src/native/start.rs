@@ -6,15 +6,23 @@ use super::statuses::{failed, told};
 use super::worker::Worker;
 use crate::stage::Ends;
 use pelton_sys::pipe;
-use pelton_sys::spawn::{self, Action, Child, Gate};
+use pelton_sys::spawn::{self, Action, Child, Exec, Fallback, Gate};
 use std::convert::Infallible;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
+/// Makes the shell that runs the stages if a redirection fails against the forecast.
+pub type MakeShell<'a> = &'a dyn Fn() -> Option<Exec>;
+
 impl Native {
     /// Starts the worker, which reports to `statuses`.
-    pub fn spawn(mut self, ends: Ends<'_>, statuses: BorrowedFd<'_>) -> std::io::Result<u32> {
-        let child = self.child(ends);
+    pub fn spawn(
+        mut self,
+        ends: Ends<'_>,
+        shell: MakeShell<'_>,
+        statuses: BorrowedFd<'_>,
+    ) -> std::io::Result<u32> {
+        let child = self.child(ends, shell);
         let tie = self.tie;
         let statuses = File::from(statuses.try_clone_to_owned()?);
         let mut worker = Worker::new(self, Some(statuses));
@@ -22,10 +30,10 @@ impl Native {
     }
 
     /// Returns its process, without the work.
-    fn child<'e>(&mut self, Ends { stdin, stdout, not_mine }: Ends<'e>) -> Child<'e> {
+    fn child<'e>(&mut self, Ends { stdin, stdout, not_mine }: Ends<'e>, shell: MakeShell<'e>) -> Child<'e> {
         let members = self.members.iter_mut();
         let redirections = members.flat_map(|stage| std::mem::take(&mut stage.redirections)).collect();
-        let fallback = self.fallback.take();
+        let fallback = Some(Fallback::Made(shell));
         Child { action: Action::Exit(0), fallback, stdin, stdout, redirections, not_mine }
     }
 
@@ -34,12 +42,12 @@ impl Native {
     ///
     /// # Errors
     /// If no pipe can be created.
-    pub fn become_worker(mut self, pipefail: bool) -> std::io::Result<Infallible> {
+    pub fn become_worker(mut self, pipefail: bool, shell: MakeShell<'_>) -> std::io::Result<Infallible> {
         let (statuses, mut read) = match pipefail.then(pipe::pipe).transpose()? {
             Some(pipe) => (Some(File::from(pipe.write)), Some(pipe.read)),
             None => (None, None),
         };
-        let child = self.child(Ends::default());
+        let child = self.child(Ends::default(), shell);
         let mut worker = Some(Worker::new(self, statuses));
         spawn::become_worker(&child, &mut || {
             let last = worker.take().map_or(127, |mut worker| worker.run());
@@ -52,6 +60,7 @@ impl Native {
     pub fn spawn_metered(
         mut self,
         ends: Ends<'_>,
+        shell: MakeShell<'_>,
         statuses: BorrowedFd<'_>,
         meter: &PassCounters,
     ) -> std::io::Result<(u32, Gate)> {
@@ -59,7 +68,7 @@ impl Native {
             node.kernel = node.kernel.take().map(|kernel| meter.wrap(node.stages.start, kernel));
         }
         self.join = self.join.map(|(stage, join)| (stage, join.measured(meter.tell(stage))));
-        let child = self.child(ends);
+        let child = self.child(ends, shell);
         let tie = self.tie;
         let statuses = File::from(statuses.try_clone_to_owned()?);
         let mut worker = Worker::new(self, Some(statuses));

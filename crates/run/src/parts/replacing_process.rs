@@ -10,7 +10,7 @@ use crate::native::elastic;
 use crate::stage::Ends;
 use pelton_commands::Messages;
 use pelton_sys::signals;
-use pelton_sys::spawn::{self, Action, Child, Tie};
+use pelton_sys::spawn::{self, Action, Child, Fallback, Tie};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -22,7 +22,8 @@ impl Parts {
     /// If the system has no more processes.
     pub fn spawn(mut self, ends: Ends<'_>, tie: Tie) -> std::io::Result<u32> {
         let Ends { stdin, stdout, not_mine } = ends;
-        let (redirections, fallback) = (std::mem::take(&mut self.redirections), self.fallback.take());
+        let redirections = std::mem::take(&mut self.redirections);
+        let fallback = self.fallback.take().map(Fallback::Program);
         let child = Child { action: Action::Exit(0), fallback, stdin, stdout, redirections, not_mine };
         spawn::spawn_worker(&child, tie, &mut || self.run())
     }
