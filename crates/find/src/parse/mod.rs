@@ -142,8 +142,8 @@ impl Parser<'_> {
             return unmodelled("`,` within another expression, or without an action");
         }
         if moves_over_actions(&expression) {
-            // GNU find 4.9 then tests the name first, as if there were no action in the parentheses.
-            return unmodelled("a test of the name behind parentheses with an action in them");
+            // GNU find may then make the test first, as if there were no action in the parentheses.
+            return unmodelled("a test behind parentheses with an action in them");
         }
         let print = Expr::Action(Action::Print { end: b'\n' });
         self.query.expression =
@@ -294,13 +294,15 @@ fn lists(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a test of the name follows parentheses that contain an action.
+/// Whether a test follows parentheses that contain an action. GNU find loses the mark of the action where it reorders
+/// what is in the parentheses.
 fn moves_over_actions(expr: &Expr) -> bool {
     let (Expr::And(parts) | Expr::Or(parts) | Expr::List(parts)) = expr else {
         return matches!(expr, Expr::Not(part) if moves_over_actions(part));
     };
     let done = |part: &Expr| !matches!(part, Expr::Action(_)) && acts(part);
-    let behind = parts.iter().skip_while(|part| !done(part)).any(is_free);
+    let is_test = |part: &Expr| matches!(part, Expr::Test(_));
+    let behind = parts.iter().skip_while(|part| !done(part)).any(is_test);
     (matches!(expr, Expr::And(_)) && behind) || parts.iter().any(moves_over_actions)
 }
 
