@@ -15,6 +15,10 @@ pub struct WideClass {
     pub space: bool,
     /// `wcwidth`; 0 for characters without a width.
     pub columns: u8,
+    /// `towlower` of what is `iswupper`; 0 for other characters.
+    pub lower: u32,
+    /// `towupper` of what is `iswlower`; 0 for other characters.
+    pub upper: u32,
 }
 
 /// The character classes of C.UTF-8.
@@ -43,6 +47,10 @@ mod platform {
     unsafe extern "C" {
         fn iswprint_l(char: c_uint, locale: libc::locale_t) -> c_int;
         fn iswspace_l(char: c_uint, locale: libc::locale_t) -> c_int;
+        fn iswlower_l(char: c_uint, locale: libc::locale_t) -> c_int;
+        fn iswupper_l(char: c_uint, locale: libc::locale_t) -> c_int;
+        fn towlower_l(char: c_uint, locale: libc::locale_t) -> c_uint;
+        fn towupper_l(char: c_uint, locale: libc::locale_t) -> c_uint;
         fn wcwidth(char: libc::wchar_t) -> c_int;
     }
 
@@ -73,6 +81,12 @@ mod platform {
                 // SAFETY: takes any value.
                 let columns = unsafe { wcwidth(char as libc::wchar_t) };
                 class.columns = u8::try_from(columns).unwrap_or(0);
+                // SAFETY: take any value; the locale is alive.
+                (class.lower, class.upper) = unsafe {
+                    let (is_lower, is_upper) = (iswlower_l(char, self.0), iswupper_l(char, self.0));
+                    let lower = if is_upper == 0 { 0 } else { towlower_l(char, self.0) };
+                    (lower, if is_lower == 0 { 0 } else { towupper_l(char, self.0) })
+                };
             }
             // SAFETY: what uselocale returned is what it takes.
             unsafe { libc::uselocale(before) };
@@ -115,7 +129,10 @@ mod tests {
     fn letters_blanks_and_wide_characters_are_told_apart() {
         let Some(classes) = WideClasses::of_utf8() else { return };
         let class = |char: char| classes.page(char as u32 / 256)[char as usize % 256];
-        assert_eq!(class('é'), WideClass { printable: true, space: false, columns: 1 });
+        assert_eq!(
+            class('é'),
+            WideClass { printable: true, space: false, columns: 1, lower: 0, upper: 'É' as u32 }
+        );
         assert_eq!(class('日').columns, 2);
         assert!(class('\u{3000}').space);
         assert!(!class('\u{2028}').printable || class('\u{2028}').space);

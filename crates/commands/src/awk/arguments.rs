@@ -98,7 +98,12 @@ fn is_assignment(operand: &[u8]) -> bool {
 }
 
 /// Returns the initial state of the whole run: FS and RS must be set before any input is read.
-pub(super) fn given<'a>(line: &'a Line, program: &Program, dialect: Dialect) -> Accept<InitialState<'a>> {
+pub(super) fn given<'a>(
+    name: &'static str,
+    line: &'a Line,
+    program: &Program,
+    dialect: Dialect,
+) -> Accept<InitialState<'a>> {
     let of_line = |name: &str| {
         let mut found = line.variables.iter().rev();
         found.find(|(known, _)| known == name).map(|(_, value)| value.clone())
@@ -108,6 +113,7 @@ pub(super) fn given<'a>(line: &'a Line, program: &Program, dialect: Dialect) -> 
     }
     let mut given = InitialState {
         dialect,
+        name,
         variables: &line.variables,
         fs: line.fs.clone().or_else(|| of_line("FS")).unwrap_or_else(|| b" ".to_vec()),
         rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),

@@ -35,6 +35,8 @@ pub(super) const KNOWN: &[(&str, &str)] = &[
 /// An executable program.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
+    /// The name of the command in messages.
+    pub(super) name: &'static str,
     pub(super) begin: Vec<Do>,
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Do>,

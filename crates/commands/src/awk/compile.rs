@@ -27,6 +27,8 @@ pub(super) struct Compiled {
 /// What is known before the program runs.
 pub(super) struct InitialState<'a> {
     pub(super) dialect: Dialect,
+    /// The name of the command in messages.
+    pub(super) name: &'static str,
     /// Variables of the command line.
     pub(super) variables: &'a [(String, Vec<u8>)],
     /// FS and RS, from any source.
@@ -91,6 +93,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
     let (gate, choice) = (Code::gate_of(&rules), Code::choice_of(&rules, end.is_empty()));
     let sums = compiler.sums();
     let code = Code {
+        name: given.name,
         begin,
         rules,
         end,

@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use super::arithmetic::{calculate, divides_by_zero, numbers};
+use super::characters::Case;
 use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
 use super::number::{self, written};
@@ -35,7 +36,7 @@ impl Machine {
         match expr {
             Get::Of(LValue::Local(place)) => number_in(&self.locals[self.base + *place]),
             Get::RecordNumber => Some(self.records as f64),
-            Get::Length(of) if matches!(**of, Get::Of(LValue::Record)) => {
+            Get::Length(of) if matches!(**of, Get::Of(LValue::Record)) && !rules::has_characters() => {
                 self.record.whole(&self.globals[OFS]).bytes().map(|text| text.len() as f64)
             }
             _ => None,
@@ -209,6 +210,9 @@ impl Machine {
     }
 
     fn length(&mut self, expr: &Get) -> Ran<usize> {
+        if rules::has_characters() {
+            return self.length_in_characters(expr);
+        }
         if let Get::Of(LValue::FieldAt(index)) = expr
             && let Some(number) = self.quick(index)
             && number >= 1.0
@@ -286,7 +290,7 @@ impl Machine {
 
     /// Passes an expression as a string to `with`, without a copy if possible.
     #[inline]
-    fn with_text<T>(&mut self, expr: &Get, with: impl FnOnce(&[u8]) -> T) -> Ran<T> {
+    pub(super) fn with_text<T>(&mut self, expr: &Get, with: impl FnOnce(&[u8]) -> T) -> Ran<T> {
         if let Some(field) = self.field_of(expr)? {
             let found = self.found(field);
             return Ok(match found.bytes() {
@@ -348,12 +352,8 @@ impl Machine {
             Get::ToLower(inner) | Get::ToUpper(inner) => {
                 let start = out.len();
                 self.write(inner, out)?;
-                let made = &mut out[start..];
-                if matches!(expr, Get::ToLower(_)) {
-                    made.make_ascii_lowercase()
-                } else {
-                    made.make_ascii_uppercase()
-                }
+                let case = if matches!(expr, Get::ToLower(_)) { Case::Lower } else { Case::Upper };
+                self.change_case(out, start, case);
             }
             Get::Sprintf(pieces, args) => {
                 let start = out.len();

@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use crate::{Accept, Declined};
 
+use super::characters;
 use super::number::{self, Style};
 use super::rules;
 use super::text::append_part;
+use super::value::Value;
 
 /// A piece of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +169,27 @@ impl Conversion {
             Size::Fixed(most) => &text[..text.len().min(most)],
             _ => text,
         };
-        let fill = self.fill(text.len());
+        self.pad(text, text.len(), out);
+    }
+
+    /// Appends what `%c` makes of a value.
+    pub(super) fn write_character(&self, value: &Value, out: &mut Vec<u8>) {
+        if !rules::has_characters() {
+            return self.write_text(&[character(value)], out);
+        }
+        match number_of(value) {
+            // The width is one of bytes.
+            Some(number) => {
+                let made = characters::of_number(unsigned_like_c(number));
+                self.pad(&made, made.len(), out);
+            }
+            None => self.pad(characters::first(value.bytes().unwrap_or_default()), 1, out),
+        }
+    }
+
+    /// Appends a text, and blanks as if it had this length.
+    fn pad(&self, text: &[u8], length: usize, out: &mut Vec<u8>) {
+        let fill = self.fill(length);
         if !self.left {
             out.resize(out.len() + fill, b' ');
         }
@@ -196,6 +218,14 @@ impl Conversion {
 
     /// Truncates and pads the text from `start` on.
     pub(super) fn finish_text(&self, start: usize, out: &mut Vec<u8>) {
+        // It stops at a NUL.
+        let is_plain = |byte: &u8| byte.is_ascii() && *byte != 0;
+        if rules::has_characters() && !out[start..].iter().all(is_plain) {
+            let text = out.split_off(start);
+            let all = characters::formatted_length(&text);
+            let most = if let Size::Fixed(most) = self.precision { most.min(all) } else { all };
+            return self.pad(&text[..characters::formatted_bytes(&text, most)], most, out);
+        }
         if let Size::Fixed(most) = self.precision {
             out.truncate(start + most.min(out.len() - start));
         }
@@ -377,6 +407,34 @@ impl Conversion {
             out.resize(out.len() + fill, b' ');
             out.extend_from_slice(digits);
         }
+    }
+}
+
+/// Returns the byte that `%c` prints where strings are of bytes: of an empty string, a NUL.
+fn character(value: &Value) -> u8 {
+    match number_of(value) {
+        Some(number) if rules::is_gawk() => unsigned_like_c(number) as u8,
+        Some(number) => number::to_integer(number) as u8,
+        None => value.bytes().and_then(|text| text.first()).copied().unwrap_or(0),
+    }
+}
+
+/// Returns the number that a value is, or looks like.
+fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(*number),
+        Value::Input(text) => number::looks_like(text.bytes()),
+        Value::Unset | Value::Text(_) => None,
+    }
+}
+
+/// Converts as C does on x86-64: modulo 2^64, and 0 beyond.
+fn unsigned_like_c(number: f64) -> u64 {
+    const BEYOND: f64 = 18_446_744_073_709_551_616.0;
+    match number {
+        number if number < 0.0 => number as i64 as u64,
+        number if number >= BEYOND => 0,
+        number => number as u64,
     }
 }
 

@@ -6,7 +6,6 @@ use crate::regex::Judges;
 use crate::{Accept, Declined, Family, Implementation};
 
 use super::Dialect;
-use super::analyse::Analysis;
 use super::arguments::Line;
 use super::code::{Get, is_number};
 use super::compile::Compiled;
@@ -14,21 +13,41 @@ use super::fields::Separator;
 use super::format::{self, Piece, arguments};
 use super::names::{Names, is_refused};
 use super::pattern::Pattern;
+use super::rules;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{any_expr, any_statement, each_expr, each_statement, every_expr, every_statement};
 
 /// Versions in which `x+x+` matches one x.
 const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
+/// Versions between those that were compared and that treat invalid bytes differently.
+const BETWEEN: &[&str] = &["5.1.1", "5.2.0"];
 /// Versions that pad infinity, and end with an internal error where a search that may find nothing meets bytes that are no
 /// characters.
-pub(super) const FROM_5_3: &[&str] = &["5.3.0", "5.3.1", "5.3.2"];
+const FROM_5_3: &[&str] = &["5.3.0", "5.3.1", "5.3.2"];
+
+/// Returns the version as far as operations depend on it.
+pub(super) fn variant(implementation: &Implementation) -> rules::Variant {
+    if implementation.is_one_of(Family::Gawk, FROM_5_3) {
+        rules::Variant::Gawk5_3
+    } else if implementation.is_one_of(Family::Gawk, JOINS_REPETITIONS) {
+        rules::Variant::Gawk5_1
+    } else {
+        rules::Variant::Gawk
+    }
+}
 
 /// Declines patterns that this version does not search for as the tested one does.
 pub(super) fn check_version(
     compiled: &Compiled,
     implementation: &Implementation,
     dialect: Dialect,
+    counts_characters: bool,
 ) -> Accept<()> {
+    if counts_characters && implementation.is_one_of(Family::Gawk, BETWEEN) {
+        return Declined::because(
+            "characters, which the versions before and after this gawk count in two ways",
+        );
+    }
     let of_separators =
         compiled.separators.iter().chain([&compiled.code.fields]).filter_map(Separator::pattern);
     let mut patterns = compiled.patterns.iter().chain(of_separators);
@@ -37,7 +56,7 @@ pub(super) fn check_version(
     {
         return Declined::because("several repetitions in an expression, which this gawk may join");
     }
-    let may_crash = dialect == Dialect::Gawk { utf8: true, is_5_3: true };
+    let may_crash = dialect == Dialect::Gawk { utf8: true, variant: rules::Variant::Gawk5_3 };
     if may_crash && patterns.any(Pattern::may_match_nothing) {
         return Declined::because("an expression that may match nothing, at which this gawk may crash");
     }
@@ -49,7 +68,7 @@ pub(super) fn check(
     program: &Program,
     names: &Names,
     line: &Line,
-    analysis: &Analysis,
+    may_complain: bool,
     locale: &crate::Locale,
 ) -> Accept<()> {
     if let Some((name, _)) = line.variables.iter().find(|(name, _)| is_refused(name)) {
@@ -88,11 +107,11 @@ pub(super) fn check(
     if any_expr(program, divides_by_zero) {
         return Declined::because("a division by the constant 0");
     }
-    if analysis.may_fail {
+    if may_complain {
         locale.messages.in_english()?;
         if line.script.is_some() || line.program.trim_ascii().contains(&b'\n') {
             return Declined::because(
-                "an error may end it, and gawk's message names the line of the program",
+                "gawk's messages name the line of the program, and it may have to say something",
             );
         }
     }
@@ -232,19 +251,15 @@ fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
     (printed, compared)
 }
 
-/// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters. Declines
-/// programs that count characters: gawk warns once of bytes that are none, with the number of the record.
-pub(super) fn judges(program: &Program, compiled: &Compiled) -> Accept<Judges> {
-    if counts_characters(program) {
-        return Declined::because("characters are counted or changed, and gawk warns of bytes that are none");
-    }
+/// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters.
+pub(super) fn judges(compiled: &Compiled) -> Judges {
     let patterns = compiled.patterns.iter().map(|pattern| pattern.judges());
     let separators = compiled.separators.iter().chain([&compiled.code.fields]);
-    Ok(patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes))
+    patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes)
 }
 
 /// Whether it counts, cuts or changes characters.
-fn counts_characters(program: &Program) -> bool {
+pub(super) fn counts_characters(program: &Program) -> bool {
     let of_expr = |expr: &Expr| match expr {
         Expr::LengthAlone => true,
         Expr::Builtin(Builtin::Sprintf, args) => pads(args),

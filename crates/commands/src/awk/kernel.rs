@@ -128,11 +128,20 @@ impl AwkKernel {
         if block.is_empty() {
             return;
         }
+        if self.manner.rules.characters && !block.is_ascii() {
+            let done = self.carry_out(block);
+            self.stopped(done);
+            return;
+        }
         if let Some(passes) = &mut self.passes {
             return passes.run(block, &mut self.machine.out);
         }
         if let Some(lengths) = &self.lengths {
-            return lengths.run(block, &mut self.ends, &mut self.machine.out);
+            lengths.run(block, &mut self.ends, &mut self.machine.out);
+            if self.manner.counts {
+                self.pass_by(block, 0);
+            }
+            return;
         }
         if let Some(printed) = &mut self.printed {
             let machine = &mut self.machine;
@@ -282,6 +291,7 @@ impl Kernel for AwkKernel {
 
     fn messages(&mut self) -> Vec<u8> {
         let mut said = std::mem::take(&mut self.machine.aside);
+        said.append(&mut self.machine.warning);
         said.append(&mut self.complaint);
         said
     }

@@ -115,6 +115,10 @@ pub(super) struct Machine {
     pub(super) exactly: bool,
     /// Whether an order-dependent value was added.
     pub(super) inexact: bool,
+    /// What goes to standard error before anything more in `aside`.
+    pub(super) warning: Vec<u8>,
+    /// Whether it has warned of bytes that are no characters.
+    has_warned: bool,
     ranges: Vec<bool>,
     seed: Seed,
     buffers: Vec<Vec<u8>>,
@@ -143,6 +147,8 @@ impl Machine {
             aside: Vec::new(),
             exactly: false,
             inexact: false,
+            warning: Vec::new(),
+            has_warned: false,
             ranges: vec![false; code.ranges],
             seed: Seed::new(),
             buffers: Vec::new(),
@@ -293,8 +299,12 @@ impl Machine {
             Do::Print(args, calls) => self.print(args, *calls)?,
             Do::Aside(print) => {
                 std::mem::swap(&mut self.out, &mut self.aside);
+                let start = self.out.len();
                 let printed = self.run(std::slice::from_ref(print));
                 std::mem::swap(&mut self.out, &mut self.aside);
+                // What is printed was evaluated first.
+                let warning = std::mem::take(&mut self.warning);
+                self.aside.splice(start..start, warning);
                 return printed;
             }
             Do::Printf(pieces, args, calls) => {
@@ -417,7 +427,7 @@ impl Machine {
                 }
                 b'c' => {
                     let value = self.value(arg)?;
-                    conversion.write_text(&[character(&value)], out);
+                    conversion.write_character(&value, out);
                 }
                 _ => {
                     let number = self.number(arg)?;
@@ -602,33 +612,35 @@ impl Machine {
     /// Stores the message that the real awk would print, without the leading `awk: `. Returns the stop that ends the
     /// program.
     pub(super) fn fatal(&mut self, error: &RuntimeError) -> Stop {
-        let name = self.file_name.escape_ascii();
-        let (file, all) = (self.file_records, self.records);
         self.said = if rules::is_gawk() {
-            let place = if file > 0 { format!("(FILENAME={name} FNR={file}) ") } else { String::new() };
-            format!("cmd. line:1: {place}fatal: {}\n", error.in_gawk())
+            format!("{}fatal: {}\n", self.place_in_gawk(), error.in_gawk())
         } else {
+            let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
             format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk())
         };
         Stop::Fatal
     }
-}
 
-/// Returns the character for `%c`: of an empty string, a NUL.
-fn character(value: &Value) -> u8 {
-    let of_number = |number: f64| match rules::is_gawk() {
-        true if number < 0.0 => number as i64 as u8,
-        true => number as u64 as u8,
-        false => number::to_integer(number) as u8,
-    };
-    let of_text = |text: &[u8]| text.first().copied().unwrap_or(0);
-    match value {
-        Value::Unset => 0,
-        Value::Number(number) => of_number(*number),
-        Value::Text(text) => of_text(text.bytes()),
-        Value::Input(text) => match number::looks_like(text.bytes()) {
-            Some(number) => of_number(number),
-            None => of_text(text.bytes()),
-        },
+    /// Warns of bytes that are no characters, as gawk does once in a process.
+    pub(super) fn warn_if(&mut self, warns: bool) {
+        if !warns || std::mem::replace(&mut self.has_warned, true) {
+            return;
+        }
+        let end = if rules::takes_255() { "." } else { "" };
+        let warning = format!(
+            "{}: {}warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n",
+            self.code.name,
+            self.place_in_gawk()
+        );
+        self.warning = warning.into_bytes();
+    }
+
+    /// Returns where gawk's messages say that it is.
+    fn place_in_gawk(&self) -> String {
+        let place = match self.file_records {
+            0 => String::new(),
+            file => format!("(FILENAME={} FNR={file}) ", self.file_name.escape_ascii()),
+        };
+        format!("cmd. line:1: {place}")
     }
 }

@@ -12,6 +12,7 @@ mod arguments;
 mod arithmetic;
 mod array;
 mod can_fail;
+mod characters;
 mod code;
 mod compile;
 mod compile_expr;
@@ -69,7 +70,7 @@ use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
 use kernel::{AwkKernel, ProgramTraits};
 use names::Names;
-use rules::Rules;
+use rules::{Rules, Variant};
 pub(crate) use stateless::stateless;
 
 /// The language that a program is read as.
@@ -81,8 +82,8 @@ pub(crate) enum Dialect {
     Gawk {
         /// Whether the locale is one of UTF-8.
         utf8: bool,
-        /// Whether it is 5.3 or later.
-        is_5_3: bool,
+        /// What operations depend on.
+        variant: Variant,
     },
     /// That in which all awks agree ([`portable_subset`]): for the one true awk and other versions of mawk, which differ
     /// in numbers and expressions.
@@ -95,7 +96,7 @@ impl Dialect {
             Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => Ok(Dialect::Mawk),
             Some(Family::Gawk) => Ok(Dialect::Gawk {
                 utf8: context.locale.ctype != Charset::C,
-                is_5_3: context.implementation.is_one_of(Family::Gawk, gawk::FROM_5_3),
+                variant: gawk::variant(&context.implementation),
             }),
             Some(Family::Mawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
@@ -112,11 +113,11 @@ impl Dialect {
     }
 
     fn rules(self) -> Rules {
-        match self {
-            Dialect::Gawk { is_5_3: false, .. } => Rules::Gawk,
-            Dialect::Gawk { is_5_3: true, .. } => Rules::Gawk5_3,
-            Dialect::Mawk | Dialect::Portable => Rules::Mawk,
-        }
+        let variant = match self {
+            Dialect::Gawk { variant, .. } => variant,
+            Dialect::Mawk | Dialect::Portable => Variant::Mawk,
+        };
+        Rules { variant, characters: self.has_characters() }
     }
 }
 
@@ -187,10 +188,15 @@ fn accept_as(
         return Declined::because("-v gives a value to what is no variable");
     }
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
+    // Of bytes that are no characters it warns, with the number of the record.
+    let warns_of_bytes = dialect.has_characters() && gawk::counts_characters(&program);
     if dialect.is_gawk() {
-        gawk::check(&program, &names, &line, &analysis, &context.locale)?;
+        gawk::check(&program, &names, &line, analysis.may_fail || warns_of_bytes, &context.locale)?;
     }
-    let mut given = arguments::given(&line, &program, dialect)?;
+    if changes_case(&program) && dialect.has_characters() && !characters::has_case() {
+        return Declined::because("upper and lower case, of which the C library does not tell");
+    }
+    let mut given = arguments::given(name, &line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);
     let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {
         true => Err("it asks for the name of its input".to_owned()),
@@ -210,7 +216,7 @@ fn accept_as(
         return Declined::because("exit in BEGIN, before anything is read");
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
-    let warns = analyse::redirects(&program);
+    let warns = analyse::redirects(&program) || warns_of_bytes;
     let apart = analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns;
     let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
@@ -235,10 +241,10 @@ fn accept_as(
         }
     }
     if dialect.is_gawk() {
-        gawk::check_version(&compiled, &context.implementation, dialect)?;
+        gawk::check_version(&compiled, &context.implementation, dialect, warns_of_bytes)?;
     }
     let judges = match dialect.has_characters() {
-        true => gawk::judges(&program, &compiled)?,
+        true => gawk::judges(&compiled),
         false => Judges::AnyBytes,
     };
     if reads && !resumes && judges != Judges::AnyBytes {
@@ -259,7 +265,7 @@ fn accept_as(
             && (dialect == Dialect::Portable
                 || dialect == Dialect::Mawk && (meets_nul(&program) || formats(&program))),
         judges,
-        rules: dialect.rules(),
+        rules: Rules { characters: warns_of_bytes, ..dialect.rules() },
         shares: apart
             && analysis.settles.is_some()
             && analysis.joined.is_empty()
@@ -267,7 +273,7 @@ fn accept_as(
             && !names_a_file,
         behind: analysis.settles.unwrap_or_default(),
         whole_lines,
-        counts: analysis.may_fail || mentions(&program, &["NR", "FNR"]),
+        counts: analysis.may_fail || warns_of_bytes || mentions(&program, &["NR", "FNR"]),
         folds: folds && !begin_prints && !warns,
         adds_ones,
         loops: loops(&program),
@@ -410,7 +416,7 @@ impl Command for Awk {
                 ..OutputFacts::default()
             },
             diagnostics: Diagnostics {
-                show_name: analysis.may_fail,
+                show_name: analysis.may_fail || self.manner.rules.characters,
                 overtake_output: analysis.may_fail || self.warns,
             },
             scripts: self.scripts.clone(),

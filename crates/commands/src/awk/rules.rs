@@ -8,16 +8,27 @@ use std::cell::Cell;
 
 /// An awk whose whole language is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Rules {
+pub(crate) enum Variant {
     #[default]
     Mawk,
+    /// 5.1.
+    Gawk5_1,
     Gawk,
     /// From 5.3 on.
     Gawk5_3,
 }
 
+/// What operations depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rules {
+    pub(super) variant: Variant,
+    /// Whether strings are of the characters of UTF-8, not of bytes.
+    pub(super) characters: bool,
+}
+
 thread_local! {
-    static RULES: Cell<Rules> = const { Cell::new(Rules::Mawk) };
+    static RULES: Cell<Rules> =
+        const { Cell::new(Rules { variant: Variant::Mawk, characters: false }) };
 }
 
 /// Sets the rules of this thread.
@@ -29,10 +40,21 @@ pub(super) fn follow(rules: Rules) {
 /// Whether this thread follows gawk.
 #[inline]
 pub(super) fn is_gawk() -> bool {
-    RULES.get() != Rules::Mawk
+    RULES.get().variant != Variant::Mawk
+}
+
+/// Whether strings are of characters, not of bytes.
+#[inline]
+pub(super) fn has_characters() -> bool {
+    RULES.get().characters
+}
+
+/// Whether the byte 255 is taken for a character, and the warning of bytes that are none ends with a point.
+pub(super) fn takes_255() -> bool {
+    RULES.get().variant == Variant::Gawk5_1
 }
 
 /// Whether formats pad infinity and NaN.
 pub(super) fn pads_infinity() -> bool {
-    RULES.get() == Rules::Gawk5_3
+    RULES.get().variant == Variant::Gawk5_3
 }

@@ -1,5 +1,8 @@
 //! Runs a program: functions that cut, search and change strings.
 
+use std::ops::Range;
+
+use super::characters::{self, Case, Measured, length_of_valid, measure};
 use super::code::replacement;
 use super::code::{Get, LValue, OFS, RLENGTH, RSTART, Replacement, ReplacementPart, Table, is_still};
 use super::fields::split;
@@ -49,7 +52,8 @@ impl Machine {
             };
             if let Some(text) = known {
                 let count = if length.is_none() { text.len() as i32 } else { count };
-                out.extend_from_slice(cut(text, first, count));
+                let warns = cut(text, first, count, out);
+                self.warn_if(warns);
                 return Ok(());
             }
         }
@@ -59,15 +63,22 @@ impl Machine {
             None => text.len() as i32,
             Some(length) => number::to_integer(self.number(length)?),
         };
-        out.extend_from_slice(cut(&text, first, count));
+        let warns = cut(&text, first, count, out);
         self.give_back(text);
+        self.warn_if(warns);
         Ok(())
     }
 
     pub(super) fn index(&mut self, text: &Get, wanted: &Get) -> Ran<f64> {
         let text = self.text(text)?;
         let wanted = self.text(wanted)?;
-        let found = memchr::memmem::find(&text, &wanted).map_or(0, |at| at + 1);
+        let found = if rules::has_characters() && !wanted.is_empty() {
+            let measured = [measure(&text), measure(&wanted)];
+            self.warn_if(measured.iter().any(|text| text.warns));
+            characters::position(&text, &wanted, measured.iter().all(|text| text.is_valid))
+        } else {
+            memchr::memmem::find(&text, &wanted).map_or(0, |at| at + 1)
+        };
         self.give_back(text);
         self.give_back(wanted);
         Ok(found as f64)
@@ -75,13 +86,43 @@ impl Machine {
 
     pub(super) fn find(&mut self, text: &Get, pattern: usize) -> Ran<f64> {
         let text = self.text(text)?;
-        let found = self.patterns[pattern].find(&text, 0..text.len());
+        let mut found = self.patterns[pattern].find(&text, 0..text.len());
+        // gawk counts bytes before a match of nothing.
+        if rules::has_characters()
+            && let Some((start, end)) = &mut found
+            && start < end
+        {
+            let whole = measure(&text);
+            self.warn_if(whole.warns);
+            let length = |text| if whole.is_valid { length_of_valid(text) } else { measure(text).length };
+            let before = length(&text[..*start]);
+            (*start, *end) = (before, before + length(&text[*start..*end]));
+        }
         self.give_back(text);
         let (start, length) =
             found.map_or((0.0, -1.0), |(start, end)| ((start + 1) as f64, (end - start) as f64));
         self.globals[RSTART] = Value::Number(start);
         self.globals[RLENGTH] = Value::Number(length);
         Ok(start)
+    }
+
+    /// Changes the case of all from `start` on.
+    pub(super) fn change_case(&mut self, out: &mut Vec<u8>, start: usize, case: Case) {
+        if rules::has_characters() {
+            let warns = characters::change_case(out, start, case);
+            self.warn_if(warns);
+        } else if case == Case::Lower {
+            out[start..].make_ascii_lowercase();
+        } else {
+            out[start..].make_ascii_uppercase();
+        }
+    }
+
+    /// Returns the length of a string in characters.
+    pub(super) fn length_in_characters(&mut self, expr: &Get) -> Ran<usize> {
+        let Measured { length, warns, .. } = self.with_text(expr, measure)?;
+        self.warn_if(warns);
+        Ok(length)
     }
 
     pub(super) fn substitute(
@@ -147,9 +188,27 @@ impl Machine {
     }
 }
 
-/// Cuts as mawk does, or as gawk does, in which positions before the beginning do not count.
-fn cut(text: &[u8], start: i32, mut count: i32) -> &[u8] {
-    let size = text.len() as i32;
+/// Appends a piece as mawk cuts it, or as gawk does, in which positions before the beginning do not count. Returns whether
+/// gawk warns of it.
+fn cut(text: &[u8], start: i32, count: i32, out: &mut Vec<u8>) -> bool {
+    if !rules::has_characters() || count < 1 || text.is_empty() {
+        out.extend_from_slice(&text[window(text.len(), start, count)]);
+        return false;
+    }
+    let Measured { length, is_valid, warns } = measure(text);
+    let piece = window(length, start, count);
+    // gawk takes bytes if there are as many of them as characters.
+    if length == text.len() {
+        out.extend_from_slice(&text[piece]);
+    } else {
+        characters::append(text, piece, is_valid, out);
+    }
+    warns
+}
+
+/// Returns the range of a piece of a string of this length.
+fn window(length: usize, start: i32, mut count: i32) -> Range<usize> {
+    let size = length as i32;
     let mut at = start.wrapping_sub(1);
     if rules::is_gawk() {
         at = start.max(1) - 1;
@@ -162,5 +221,5 @@ fn cut(text: &[u8], start: i32, mut count: i32) -> &[u8] {
         at = 0;
     }
     count = count.min(size.wrapping_sub(at));
-    if count > 0 { &text[at as usize..(at + count) as usize] } else { b"" }
+    if count > 0 { at as usize..(at + count) as usize } else { 0..0 }
 }

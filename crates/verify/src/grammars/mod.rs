@@ -1,6 +1,7 @@
 //! Random command lines: one file per command.
 
 mod awk;
+mod awk_characters;
 mod awk_wide;
 mod cat;
 mod comm;
@@ -54,6 +55,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "gawk", case: awk::case },
     Grammar { command: "gawk", case: awk::plain },
     Grammar { command: "gawk", case: awk_wide::case },
+    Grammar { command: "gawk", case: awk_characters::case },
     Grammar { command: "grep", case: grep::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
