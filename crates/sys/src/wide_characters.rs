@@ -81,12 +81,16 @@ mod platform {
                 // SAFETY: takes any value.
                 let columns = unsafe { wcwidth(char as libc::wchar_t) };
                 class.columns = u8::try_from(columns).unwrap_or(0);
-                // SAFETY: take any value; the locale is alive.
-                (class.lower, class.upper) = unsafe {
-                    let (is_lower, is_upper) = (iswlower_l(char, self.0), iswupper_l(char, self.0));
-                    let lower = if is_upper == 0 { 0 } else { towlower_l(char, self.0) };
-                    (lower, if is_lower == 0 { 0 } else { towupper_l(char, self.0) })
-                };
+                // SAFETY: takes any value; the locale is alive.
+                if unsafe { iswupper_l(char, self.0) } != 0 {
+                    // SAFETY: as above.
+                    class.lower = unsafe { towlower_l(char, self.0) };
+                }
+                // SAFETY: as above.
+                if unsafe { iswlower_l(char, self.0) } != 0 {
+                    // SAFETY: as above.
+                    class.upper = unsafe { towupper_l(char, self.0) };
+                }
             }
             // SAFETY: what uselocale returned is what it takes.
             unsafe { libc::uselocale(before) };

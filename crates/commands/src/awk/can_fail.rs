@@ -170,7 +170,7 @@ mod tests {
     use crate::awk::parse::parse;
 
     fn fails(text: &str) -> bool {
-        let program = parse(text.as_bytes(), Dialect::Mawk).expect("a program");
+        let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
         may_fail(&program, &[("v".to_owned(), b"-1".to_vec())])
     }
 

@@ -439,7 +439,7 @@ pub(super) fn is_text(expr: &Get) -> bool {
 }
 
 /// Parses a replacement: `&` is the match, a backslash before it makes it literal. In mawk two backslashes make
-/// one; in gawk four make two, and two make one only before `&`.
+/// one, from 2025 on only before `&`; in gawk four make two, and two make one only before `&`.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();
@@ -447,6 +447,17 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     while let Some(&byte) = text.get(at) {
         at += 1;
         match (byte, text.get(at)) {
+            (b'\\', Some(b'\\' | b'&')) if rules::is_mawk_2025() => {
+                let run = 1 + text[at..].iter().take_while(|byte| **byte == b'\\').count();
+                let is_before_match = text.get(at - 1 + run) == Some(&b'&');
+                let kept = if is_before_match { run / 2 } else { run };
+                plain.extend(std::iter::repeat_n(b'\\', kept));
+                at += run - 1;
+                if is_before_match && run % 2 == 1 {
+                    plain.push(b'&');
+                    at += 1;
+                }
+            }
             (b'\\', Some(b'\\')) if rules::is_gawk() => match &text[at + 1..] {
                 [b'\\', b'\\', ..] => {
                     plain.extend_from_slice(b"\\\\");

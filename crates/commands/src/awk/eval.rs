@@ -312,7 +312,7 @@ impl Machine {
 
     /// Passes the content of a variable or an element to `with`, without a copy.
     #[inline]
-    fn with<T>(&mut self, place: &LValue, with: impl FnOnce(&Value) -> T) -> Ran<T> {
+    pub(super) fn with<T>(&mut self, place: &LValue, with: impl FnOnce(&Value) -> T) -> Ran<T> {
         Ok(match place {
             LValue::Global(place) => with(&self.globals[*place]),
             LValue::Local(place) => with(&self.locals[self.base + *place]),

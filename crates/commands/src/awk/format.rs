@@ -250,10 +250,12 @@ impl Conversion {
         let start = out.len();
         match (self.what, self.precision) {
             (b'd' | b'i', Size::Default) => match number::to_integer(number) {
-                integer if integer.abs() == i32::MAX && rules::is_gawk() => return false,
+                _ if !rules::is_mawk_2020() && (number.is_nan() || number.abs() >= f64::from(i32::MAX)) => {
+                    return false;
+                }
                 integer => number::write_integer(integer.into(), out),
             },
-            _ if !number.is_finite() && rules::is_gawk() => return false,
+            _ if !number.is_finite() && !rules::is_mawk_2020() => return false,
             (b'f', Size::Default) => number::fixed(number, 6, &Style::default(), out),
             (b'f', Size::Fixed(precision)) => number::fixed(number, precision, &Style::default(), out),
             _ => return false,
@@ -275,7 +277,12 @@ impl Conversion {
                 out.extend(zeros.iter().copied());
                 self.fill_up(start, out);
             }
-            None => self.write_number(number::prefix(&text[part]), out),
+            None => match number::prefix(&text[part]) {
+                number if !number.is_finite() && rules::is_mawk_2025() => {
+                    self.write_infinite_text(number, out)
+                }
+                number => self.write_number(number, out),
+            },
         }
     }
 
@@ -313,6 +320,9 @@ impl Conversion {
     /// finite.
     pub(super) fn write_number(&self, number: f64, out: &mut Vec<u8>) {
         if self.write_plainly(number, out) {
+            return;
+        }
+        if rules::is_mawk_2025() && self.write_as_mawk_2025(number, out) {
             return;
         }
         if rules::is_gawk() {
@@ -361,10 +371,47 @@ impl Conversion {
         self.place(&digits, zero && is_finite, out);
     }
 
+    /// Appends numbers that mawk from 2025 on writes in a way of its own, without width or flags. Returns whether this is one.
+    fn write_as_mawk_2025(&self, number: f64, out: &mut Vec<u8>) -> bool {
+        let [low, high] = number::LIMITS;
+        match self.what {
+            _ if !number.is_finite() => number::write_large(number, out),
+            b'd' | b'i' if number.abs() == low || number.abs() == high => number::write_large(number, out),
+            b'd' | b'i' if number.abs() > high => number::general(number, 6, &Style::default(), out),
+            b'u' if number == low || number == high => number::write_large(number, out),
+            b'd' if number > low => Conversion { what: b'u', ..self.clone() }.write_number(number, out),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Appends what mawk from 2025 on makes of a string with an infinite number.
+    pub(super) fn write_infinite_text(&self, number: f64, out: &mut Vec<u8>) {
+        match self.what {
+            b'd' | b'i' => number::general(number, 6, &Style::default(), out),
+            b'x' | b'X' | b'o' | b'u' => {
+                let bound = if number > 0.0 { 1e300 } else { -1e300 };
+                self.write_number(bound, out);
+            }
+            _ => {
+                let mut text = Vec::new();
+                let style = Style { alternative: false, uppercase: self.what.is_ascii_uppercase() };
+                number::general(number, 6, &style, &mut text);
+                if number > 0.0 && (self.plus || self.space) {
+                    text.insert(0, if self.plus { b'+' } else { b' ' });
+                }
+                self.place(&text, false, out);
+            }
+        }
+    }
+
     fn whole(&self, number: f64, precision: Option<usize>, digits: &mut Vec<u8>) {
         let (magnitude, negative, unsigned) = if rules::is_gawk() {
             let whole = number.trunc();
             (format!("{:.0}", whole.abs()), whole < 0.0, unsigned_of(number).unwrap_or(0))
+        } else if rules::is_mawk_2025() {
+            let (signed, unsigned) = integers_of_mawk_2025(number);
+            (signed.unsigned_abs().to_string(), signed < 0, unsigned)
         } else {
             let integer = number::to_integer(number);
             let unsigned = if number >= 4_294_967_295.0 { u32::MAX } else { number.max(0.0) as u32 };
@@ -408,6 +455,19 @@ impl Conversion {
             out.extend_from_slice(digits);
         }
     }
+}
+
+/// Returns the integers that `%i` and `%x` of mawk from 2025 on format.
+fn integers_of_mawk_2025(number: f64) -> (i64, u64) {
+    let [low, high] = number::LIMITS;
+    let unsigned = match number {
+        number if number >= high => u64::MAX,
+        number if number >= 0.0 => number as u64,
+        number if number <= -high => 1,
+        number => number as i64 as u64,
+    };
+    let signed = if number >= low { unsigned as i64 } else { (number as i64).max(-i64::MAX) };
+    (signed, unsigned)
 }
 
 /// Returns the byte that `%c` prints where strings are of bytes: of an empty string, a NUL.

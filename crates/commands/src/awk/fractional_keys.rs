@@ -142,7 +142,7 @@ mod tests {
     use crate::awk::parse::parse;
 
     fn may(text: &str) -> bool {
-        may_index(&parse(text.as_bytes(), Dialect::Mawk).expect("a program"), &[])
+        may_index(&parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program"), &[])
     }
 
     #[test]

@@ -233,7 +233,7 @@ pub(super) fn unescape(text: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
                 }
             }
             // mawk keeps the backslash of an unknown escape.
-            _ if dialect == Dialect::Mawk && escape.is_ascii_punctuation() => {
+            _ if dialect.is_mawk() && escape.is_ascii_punctuation() => {
                 bytes.push(b'\\');
                 escape
             }

@@ -161,8 +161,12 @@ impl Machine {
         if rules::is_gawk() && (number.is_nan() || number >= 9_223_372_036_854_775_808.0) {
             return Err(self.fatal(&RuntimeError::NegativeField(f64::NEG_INFINITY)));
         }
+        if number >= f64::from(i32::MAX) {
+            // Here mawk 20250131 crashes, or takes the lower half of the number.
+            return Ok(i32::MAX as usize);
+        }
         if number >= 0.0 {
-            return Ok(number::to_integer(number) as usize);
+            return Ok(number as usize);
         }
         Err(self.fatal(&RuntimeError::NegativeField(number)))
     }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::arithmetic::calculate;
 use super::array::{Array, Seed};
 use super::code::{
-    Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When, is_number,
+    Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When, is_number, is_text,
 };
 use super::compile::Compiled;
 use super::fields::Separator;
-use super::format::{Piece, Size};
+use super::format::{Conversion, Piece, Size};
 use super::number::{self, Style};
 use super::pattern::Pattern;
-use super::record::Record;
+use super::record::{Found, Record};
 use super::rules;
 use super::string_switch::Choice;
 use super::tree::Arith;
@@ -291,6 +291,13 @@ impl Machine {
     fn statement(&mut self, statement: &Do) -> Ran<Flow> {
         match statement {
             Do::Run(expr) => self.run_expr(expr)?,
+            Do::PrintRecord if rules::is_mawk_2025() => {
+                let mut out = std::mem::take(&mut self.out);
+                let printed = self.print_arg(&Get::Of(LValue::Record), &mut out);
+                self.out = out;
+                printed?;
+                self.globals[ORS].write(&mut self.out);
+            }
             Do::PrintRecord => {
                 self.record.whole(&self.globals[OFS]).write(&mut self.out);
                 self.globals[ORS].write(&mut self.out);
@@ -376,7 +383,9 @@ impl Machine {
     }
 
     fn print(&mut self, args: &[Get], calls: bool) -> Ran<()> {
-        if let [Get::Of(LValue::Field(field))] = args {
+        if let [Get::Of(LValue::Field(field))] = args
+            && !rules::is_mawk_2025()
+        {
             self.record.field(*field).write(&mut self.out);
             self.globals[ORS].write(&mut self.out);
             return Ok(());
@@ -386,11 +395,36 @@ impl Machine {
                 if index > 0 {
                     machine.globals[OFS].write(out);
                 }
-                machine.write(arg, out)?;
+                machine.print_arg(arg, out)?;
             }
             machine.globals[ORS].write(out);
             Ok(())
         })
+    }
+
+    /// Appends an argument of `print`. Mawk from 2025 on prints some numbers otherwise than it converts them to strings.
+    fn print_arg(&mut self, arg: &Get, out: &mut Vec<u8>) -> Ran<()> {
+        if !rules::is_mawk_2025() || is_text(arg) || matches!(arg, Get::Text(_)) {
+            return self.write(arg, out);
+        }
+        let print = |value: &Value, out: &mut Vec<u8>| match value {
+            Value::Number(number) => number::write_printed(*number, out),
+            value => value.write(out),
+        };
+        match arg {
+            Get::Of(LValue::Record) => match self.record.whole(&self.globals[OFS]) {
+                Found::Own(value) => print(value, out),
+                found => found.write(out),
+            },
+            Get::Of(LValue::Field(field)) => match self.record.field(*field) {
+                Found::Own(value) => print(value, out),
+                found => found.write(out),
+            },
+            Get::Of(place) => self.with(place, |value| print(value, out))?,
+            arg if is_number(arg) => number::write_printed(self.number(arg)?, out),
+            arg => print(&self.value(arg)?, out),
+        }
+        Ok(())
     }
 
     /// Formats into `out`.
@@ -418,6 +452,7 @@ impl Machine {
             }
             let Some(arg) = args.next() else { break };
             match conversion.what {
+                b's' if rules::is_mawk_2025() && !is_text(arg) => self.format_text(conversion, arg, out)?,
                 b's' => {
                     let start = out.len();
                     self.write(arg, out)?;
@@ -430,13 +465,69 @@ impl Machine {
                     conversion.write_character(&value, out);
                 }
                 _ => {
-                    let number = self.number(arg)?;
+                    let (number, is_text) = self.formatted_number(arg)?;
+                    if is_text {
+                        conversion.write_infinite_text(number, out);
+                        continue;
+                    }
                     conversion.write_number(number, out);
                 }
             }
         }
         for arg in args {
             self.run_expr(arg)?;
+        }
+        Ok(())
+    }
+
+    /// Returns a number to be formatted, and whether mawk from 2025 on takes it for a text with an infinite number.
+    fn formatted_number(&mut self, arg: &Get) -> Ran<(f64, bool)> {
+        if !rules::is_mawk_2025() || is_number(arg) {
+            return Ok((self.number(arg)?, false));
+        }
+        let (number, is_text) = match arg {
+            Get::Of(LValue::Field(field)) => {
+                let found = self.record.field(*field);
+                (found.number(), !matches!(found, Found::Own(Value::Number(_))))
+            }
+            arg => {
+                let value = self.value(arg)?;
+                (value.number(), !matches!(value, Value::Number(_)))
+            }
+        };
+        Ok((number, is_text && !number.is_finite()))
+    }
+
+    /// Formats by `%s` as mawk from 2025 on: infinity and NaN with a sign, without a width.
+    fn format_text(&mut self, conversion: &Conversion, arg: &Get, out: &mut Vec<u8>) -> Ran<()> {
+        let infinite = |value: &Value| match value {
+            Value::Number(number) if !number.is_finite() => Some(*number),
+            _ => None,
+        };
+        let start = out.len();
+        let number = match arg {
+            Get::Of(LValue::Field(field)) => match self.record.field(*field) {
+                Found::Own(value) => infinite(value),
+                _ => None,
+            },
+            Get::Of(place @ (LValue::Global(_) | LValue::Local(_))) => self.with(place, infinite)?,
+            Get::Text(_) | Get::Of(LValue::Record) => None,
+            arg => {
+                let value = self.value(arg)?;
+                if infinite(&value).is_none() {
+                    value.write(out);
+                    conversion.finish_text(start, out);
+                    return Ok(());
+                }
+                infinite(&value)
+            }
+        };
+        match number {
+            Some(number) => number::write_large(number, out),
+            None => {
+                self.write(arg, out)?;
+                conversion.finish_text(start, out);
+            }
         }
         Ok(())
     }

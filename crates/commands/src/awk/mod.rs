@@ -76,8 +76,11 @@ pub(crate) use stateless::stateless;
 /// The language that a program is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// All of the tested mawk's.
-    Mawk,
+    /// All of the tested mawk's, or of one from 2025 on.
+    Mawk {
+        /// Whether it is from 2025 or later.
+        is_2025: bool,
+    },
     /// All of gawk's, with strings of bytes, or of characters where the locale has them.
     Gawk {
         /// Whether the locale is one of UTF-8.
@@ -90,10 +93,18 @@ pub(crate) enum Dialect {
     Portable,
 }
 
+/// Versions of mawk with numbers of 64 bits that were compared.
+const MAWK_FROM_2025: &[&str] = &["1.3.4 20250131", "1.3.4 20260302"];
+
 impl Dialect {
     fn of(context: &Context) -> Accept<Dialect> {
         match context.implementation.family() {
-            Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => Ok(Dialect::Mawk),
+            Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => {
+                Ok(Dialect::Mawk { is_2025: false })
+            }
+            Some(Family::Mawk) if context.implementation.is_one_of(Family::Mawk, MAWK_FROM_2025) => {
+                Ok(Dialect::Mawk { is_2025: true })
+            }
             Some(Family::Gawk) => Ok(Dialect::Gawk {
                 utf8: context.locale.ctype != Charset::C,
                 variant: gawk::variant(&context.implementation),
@@ -101,6 +112,10 @@ impl Dialect {
             Some(Family::Mawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
         }
+    }
+
+    fn is_mawk(self) -> bool {
+        matches!(self, Dialect::Mawk { .. })
     }
 
     fn is_gawk(self) -> bool {
@@ -115,7 +130,8 @@ impl Dialect {
     fn rules(self) -> Rules {
         let variant = match self {
             Dialect::Gawk { variant, .. } => variant,
-            Dialect::Mawk | Dialect::Portable => Variant::Mawk,
+            Dialect::Mawk { is_2025: true } => Variant::Mawk2025,
+            Dialect::Mawk { is_2025: false } | Dialect::Portable => Variant::Mawk,
         };
         Rules { variant, characters: self.has_characters() }
     }
@@ -181,6 +197,11 @@ fn accept_as(
     if !locale.plain_case && changes_case(&program) {
         return Declined::because("upper and lower case in this locale");
     }
+    if context.implementation.is_one_of(Family::Mawk, &["1.3.4 20260302"]) && takes_last_field(&program) {
+        return Declined::because(
+            "$NF beside NF or fields that change, of which this mawk makes other numbers of fields",
+        );
+    }
     let names = Names::of(&program)?;
     whole_lines::check_lengths(&program, &line.program, &names)?;
     let is_no_variable = |name: &String| lex::is_taken(name) || names.is_no_variable(name);
@@ -227,7 +248,7 @@ fn accept_as(
     // A process that continues reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     // mawk reads and writes numbers with the locale's decimal point, the others with that of C.
-    if dialect == Dialect::Mawk && !locale.has_plain_point() {
+    if dialect.is_mawk() && !locale.has_plain_point() {
         portable_subset::check(&program, &line, locale.ctype).map_err(|_| {
             Declined::new("numbers, which it reads and writes with the decimal point of this locale")
         })?;
@@ -252,7 +273,7 @@ fn accept_as(
             "characters beyond ASCII, in a program whose records know of each other, or with several inputs",
         );
     }
-    if reads && !resumes && dialect == Dialect::Mawk && meets_nul(&program) {
+    if reads && !resumes && dialect.is_mawk() && meets_nul(&program) {
         return Declined::because(
             "tolower, toupper or a replacement from the input, which mawk cuts at a NUL",
         );
@@ -263,7 +284,7 @@ fn accept_as(
         reads,
         minds_nul: resumes
             && (dialect == Dialect::Portable
-                || dialect == Dialect::Mawk && (meets_nul(&program) || formats(&program))),
+                || dialect.is_mawk() && (meets_nul(&program) || formats(&program))),
         judges,
         rules: Rules { characters: warns_of_bytes, ..dialect.rules() },
         shares: apart
@@ -388,6 +409,23 @@ fn formats(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr, Statement};
     visit::any_statement(program, |statement| matches!(statement, Statement::Printf(..)))
         || visit::any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::Sprintf, _)))
+}
+
+/// Whether it mentions `$NF`, and also NF by itself or an assignment to a field.
+fn takes_last_field(program: &tree::Program) -> bool {
+    use tree::Expr;
+    let is_count = |expr: &Expr| matches!(expr, Expr::Name(name) if name == "NF");
+    let (mut last_fields, mut counts, mut changes) = (0, 0, false);
+    visit::every_expr(program, &mut |expr| match expr {
+        Expr::Field(index) if is_count(index) => last_fields += 1,
+        Expr::Name(_) if is_count(expr) => counts += 1,
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
+            changes |= matches!(**place, Expr::Field(_));
+        }
+        Expr::Builtin(tree::Builtin::Sub | tree::Builtin::Gsub, _) | Expr::Getline(_) => changes = true,
+        _ => {}
+    });
+    last_fields > 0 && (counts > last_fields || changes)
 }
 
 /// Whether one of these names occurs in it.

@@ -126,6 +126,7 @@ fn scan(text: &[u8]) -> (f64, usize, bool) {
     at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
     let rest = &text[at..];
     let (number, length, out_of_range) = match rest {
+        _ if rules::is_mawk_2025() => decimal(rest),
         [b'0', b'x' | b'X', after @ ..] => match hexadecimal(after) {
             Some((number, length, out_of_range)) => (number, length + 2, out_of_range),
             None => (0.0, 1, false),
@@ -136,7 +137,17 @@ fn scan(text: &[u8]) -> (f64, usize, bool) {
     if length == 0 {
         return (0.0, 0, false);
     }
+    let negative = negative && !(rules::is_mawk_2025() && is_zero_without_sign(rest));
     (if negative { -number } else { number }, at + length, out_of_range)
+}
+
+/// Whether mawk from 2025 on reads `-0` from this text without its sign: nothing is behind the digit, or hexadecimal digits.
+fn is_zero_without_sign(text: &[u8]) -> bool {
+    match text {
+        [b'0'] => true,
+        [b'0', b'x' | b'X', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
+        _ => false,
+    }
 }
 
 fn named(text: &[u8]) -> (f64, usize, bool) {
@@ -255,13 +266,18 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
     Some((number, at, number.is_infinite() || tiny))
 }
 
-/// Converts to an integer as mawk does: clamped to its range.
+/// Converts to an integer as mawk does: clamped to its range, or, from 2025 on, to the lower half of one of 64 bits.
 #[inline]
 pub(super) fn to_integer(number: f64) -> i32 {
-    if number >= INTEGER_MAX {
+    if number.abs() < INTEGER_MAX { number as i32 } else { large_to_integer(number) }
+}
+
+#[cold]
+fn large_to_integer(number: f64) -> i32 {
+    if rules::is_mawk_2025() {
+        (number as i64).max(-i64::MAX) as i32
+    } else if number >= INTEGER_MAX {
         i32::MAX
-    } else if number > -INTEGER_MAX {
-        number as i32
     } else {
         -i32::MAX
     }
@@ -275,8 +291,28 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
         write_integer(integer.into(), out);
     } else if rules::is_gawk() && (number.trunc() == number || number.is_nan()) {
         write_large(number, out);
+    } else if rules::is_mawk_2025() && number.trunc() == number && is_whole_in_mawk(number) {
+        out.extend_from_slice(format!("{number:.0}").as_bytes());
     } else {
         general(number, 6, &Style::default(), out);
+    }
+}
+
+/// 2^63 and 2^64, the limits of integers in mawk from 2025 on.
+pub(super) const LIMITS: [f64; 2] = [9_223_372_036_854_775_808.0, 18_446_744_073_709_551_616.0];
+
+/// Whether mawk from 2025 on converts an integer to a string with all its digits: up to 2^63, and 2^64.
+fn is_whole_in_mawk(number: f64) -> bool {
+    number.abs() <= LIMITS[0] || number.abs() == LIMITS[1]
+}
+
+/// Appends a number as mawk from 2025 on prints it where it is no string yet: integers between 2^63 and 2^64 with all
+/// their digits, and infinity and NaN with a sign.
+pub(super) fn write_printed(number: f64, out: &mut Vec<u8>) {
+    if number.is_finite() && !(number > LIMITS[0] && number < LIMITS[1]) {
+        write(number, out);
+    } else {
+        write_large(number, out);
     }
 }
 

@@ -202,7 +202,7 @@ impl Translator<'_> {
                     out.push(byte);
                 }
                 b'[' => self.bracket(&mut out)?,
-                b'{' if self.dialect == Dialect::Mawk => out.extend_from_slice(b"\\{"),
+                b'{' if self.dialect == (Dialect::Mawk { is_2025: false }) => out.extend_from_slice(b"\\{"),
                 b'{' if self.dialect.is_gawk() => {
                     if was_first || was_repeated {
                         return Declined::because("a repetition of nothing, or of a repetition");
@@ -261,7 +261,7 @@ impl Translator<'_> {
             | b'|' | b'^' | b'$' => byte,
             b'-' if in_brackets => byte,
             b'-' | b'#' | b'%' | b'&' | b',' | b':' | b';' | b'=' | b'@' | b'~' | b'!' | b'_' | b' '
-                if self.dialect == Dialect::Mawk && !in_brackets =>
+                if self.dialect.is_mawk() && !in_brackets =>
             {
                 byte
             }

@@ -11,6 +11,8 @@ use std::cell::Cell;
 pub(crate) enum Variant {
     #[default]
     Mawk,
+    /// From 2025 on: with numbers of 64 bits.
+    Mawk2025,
     /// 5.1.
     Gawk5_1,
     Gawk,
@@ -40,7 +42,19 @@ pub(super) fn follow(rules: Rules) {
 /// Whether this thread follows gawk.
 #[inline]
 pub(super) fn is_gawk() -> bool {
-    RULES.get().variant != Variant::Mawk
+    !matches!(RULES.get().variant, Variant::Mawk | Variant::Mawk2025)
+}
+
+/// Whether this thread follows the mawk of 2020.
+#[inline]
+pub(super) fn is_mawk_2020() -> bool {
+    RULES.get().variant == Variant::Mawk
+}
+
+/// Whether this thread follows a mawk of 2025 or later.
+#[inline]
+pub(super) fn is_mawk_2025() -> bool {
+    RULES.get().variant == Variant::Mawk2025
 }
 
 /// Whether strings are of characters, not of bytes.

@@ -75,7 +75,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
         return Declined::because("what awk says of an error, in an input without a name");
     }
     // mawk handles bytes only.
-    if errors == Errors::Alike && dialect != Dialect::Mawk && context.locale.ctype != Charset::C {
+    if errors == Errors::Alike && !dialect.is_mawk() && context.locale.ctype != Charset::C {
         return Declined::because(
             "what awk says of bytes that are no characters, in an input without a name",
         );

@@ -11,6 +11,11 @@ pub fn foreign() -> Option<PathBuf> {
     std::env::var_os("PELTON_ORACLE").map(PathBuf::from)
 }
 
+/// Returns the implementation of a tool of `PELTON_ORACLE`.
+pub fn foreign_implementation(command: &str) -> Option<Implementation> {
+    Some(Detector::new(&SystemProbe, None).identify(&foreign()?.join(command)))
+}
+
 /// Returns an engine for the installed tool; `None` if that is not one that the kernels claim to equal.
 pub fn engine(command: &str) -> Option<Engine> {
     let tool = lookup(command.as_bytes())?;
