@@ -258,6 +258,61 @@ pub(super) fn judges(compiled: &Compiled) -> Judges {
     patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes)
 }
 
+/// Whether a loop, or a function beside one, measures or cuts the same stored string again and again: gawk decodes it once.
+pub(super) fn cuts_again(program: &Program) -> bool {
+    let (mut has_loops, mut found) = (false, false);
+    every_statement(program, &mut |statement| match statement {
+        // What comes before the first turn is done once.
+        Statement::For(_, test, step, body) => {
+            has_loops = true;
+            found |= test.as_ref().is_some_and(|test| any_part(test, cuts));
+            found |= step.iter().chain([body]).any(|part| cuts_in(part));
+        }
+        Statement::While(..) | Statement::Do(..) | Statement::ForIn(..) => {
+            has_loops = true;
+            found |= cuts_in(statement);
+        }
+        _ => {}
+    });
+    let mut bodies = program.functions.iter().flat_map(|function| &function.body);
+    has_loops && (found || bodies.any(cuts_in))
+}
+
+fn cuts_in(statement: &Statement) -> bool {
+    let mut found = false;
+    each_statement(statement, &mut |inner| {
+        found |= inner.parts().0.into_iter().any(|expr| any_part(expr, cuts));
+    });
+    found
+}
+
+/// Whether it measures or cuts a string that stays.
+fn cuts(expr: &Expr) -> bool {
+    match expr {
+        Expr::LengthAlone => true,
+        Expr::Builtin(Builtin::Length | Builtin::Substr, args) => args.first().is_none_or(stays),
+        _ => false,
+    }
+}
+
+/// Whether an expression is a stored string that is the same in all turns of a loop, as far as can be seen.
+fn stays(expr: &Expr) -> bool {
+    let is_variable = |expr: &Expr| matches!(expr, Expr::Name(name) if !matches!(name.as_str(), "NF" | "NR"));
+    match expr {
+        Expr::Group(inner) => inner.len() == 1 && stays(&inner[0]),
+        Expr::Name(_) => true,
+        Expr::Field(index) => !any_part(index, is_variable),
+        Expr::Element(_, index) => !index.iter().any(|index| any_part(index, is_variable)),
+        _ => false,
+    }
+}
+
+fn any_part(expr: &Expr, is_it: impl Fn(&Expr) -> bool) -> bool {
+    let mut found = false;
+    each_expr(expr, &mut |part| found |= is_it(part));
+    found
+}
+
 /// Whether it counts, cuts or changes characters.
 pub(super) fn counts_characters(program: &Program) -> bool {
     let of_expr = |expr: &Expr| match expr {

@@ -214,6 +214,11 @@ fn accept_as(
     if dialect.is_gawk() {
         gawk::check(&program, &names, &line, analysis.may_fail || warns_of_bytes, &context.locale)?;
     }
+    if warns_of_bytes && gawk::cuts_again(&program) {
+        return Declined::because(
+            "a loop that measures or cuts the same string, which gawk decodes only once",
+        );
+    }
     if changes_case(&program) && dialect.has_characters() && !characters::has_case() {
         return Declined::because("upper and lower case, of which the C library does not tell");
     }
