@@ -220,7 +220,7 @@ fn accept_as(
         );
     }
     if changes_case(&program) && dialect.has_characters() && !characters::has_case() {
-        return Declined::because("upper and lower case, of which the C library does not tell");
+        return Declined::because("upper and lower case: the C library has no tables for UTF-8 here");
     }
     let mut given = arguments::given(name, &line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);

@@ -47,8 +47,8 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     case
 }
 
-/// Leaves out most numbers beyond all bounds: gawk reads infinity from freed memory where it stands in a computed field or
-/// record, so that even NF is chance. What is left, the engine allows.
+/// Replaces most numbers that are too large for a double. Where gawk has infinity in a computed field or record, it reads
+/// freed memory, so even NF differs from run to run. The engine allows the differences that remain.
 pub(super) fn avoid_infinity(case: &mut Case) {
     let avoid = |text: &mut Vec<u8>| {
         for at in 1..text.len().saturating_sub(2) {
