@@ -10,12 +10,16 @@ use crate::locale::characters::{Classes, Decoded, decode};
 
 use super::rules;
 
-/// Returns what a byte that begins no character becomes in a wide string. In 5.1, 255 becomes a NUL, without a warning.
-fn replacement(byte: u8) -> &'static [u8] {
-    if is_taken(byte) { b"\0" } else { "\u{fffd}".as_bytes() }
+/// Returns a character as a wide string has it, or what becomes there of a byte that begins none: in 5.1, 255 becomes a NUL.
+fn shown((bytes, character): (&[u8], Option<u32>)) -> &[u8] {
+    match character {
+        Some(_) => bytes,
+        None if is_taken(bytes[0]) => b"\0",
+        None => "\u{fffd}".as_bytes(),
+    }
 }
 
-/// Whether a byte that begins no character is taken for one all the same.
+/// Whether a byte that begins no character is taken for one all the same, without a warning.
 fn is_taken(byte: u8) -> bool {
     byte == 0xff && rules::takes_255()
 }
@@ -40,10 +44,10 @@ pub(super) fn measure(text: &[u8]) -> Measured {
         return Measured { length: length_of_valid(text), is_valid: true, warns: false };
     }
     let mut measured = Measured { length: 0, is_valid: true, warns: false };
-    for (bytes, is_character) in each(text) {
+    for (bytes, character) in each(text) {
         measured.length += 1;
-        measured.is_valid &= is_character;
-        measured.warns |= !is_character && !is_taken(text[bytes.start]);
+        measured.is_valid &= character.is_some();
+        measured.warns |= character.is_none() && !is_taken(bytes[0]);
     }
     measured
 }
@@ -70,8 +74,8 @@ pub(super) fn append(text: &[u8], characters: Range<usize>, is_valid: bool, out:
         let text = &text[start_of(text, characters.start)..];
         return out.extend_from_slice(&text[..start_of(text, characters.len())]);
     }
-    for (bytes, is_character) in each(text).skip(characters.start).take(characters.len()) {
-        out.extend_from_slice(if is_character { &text[bytes] } else { replacement(text[bytes.start]) });
+    for character in each(text).skip(characters.start).take(characters.len()) {
+        out.extend_from_slice(shown(character));
     }
 }
 
@@ -84,16 +88,8 @@ pub(super) fn position(text: &[u8], wanted: &[u8], are_valid: bool) -> usize {
         return 0;
     }
     // All invalid bytes are equal, and equal U+FFFD.
-    let (text, wanted) = (comparable(text), comparable(wanted));
+    let [text, wanted] = [text, wanted].map(|text| each(text).map(shown).collect::<Vec<_>>());
     text.windows(wanted.len().max(1)).position(|window| window == wanted).map_or(0, |at| at + 1)
-}
-
-fn comparable(text: &[u8]) -> Vec<&[u8]> {
-    let shown = |(bytes, is_character): (Range<usize>, bool)| match is_character {
-        true => &text[bytes],
-        false => replacement(text[bytes.start]),
-    };
-    each(text).map(shown).collect()
 }
 
 /// Which case a string is changed to.
@@ -103,9 +99,9 @@ pub(super) enum Case {
     Upper,
 }
 
-/// Changes the case of all from `start` on. Returns whether gawk warns of it.
+/// Changes the case of all from `start` on, of ASCII alone where strings are of bytes. Returns whether gawk warns of it.
 pub(super) fn change_case(out: &mut Vec<u8>, start: usize, case: Case) -> bool {
-    if out[start..].is_ascii() {
+    if !rules::has_characters() || out[start..].is_ascii() {
         match case {
             Case::Lower => out[start..].make_ascii_lowercase(),
             Case::Upper => out[start..].make_ascii_uppercase(),
@@ -113,13 +109,10 @@ pub(super) fn change_case(out: &mut Vec<u8>, start: usize, case: Case) -> bool {
         return false;
     }
     let text = out.split_off(start);
-    for (bytes, is_character) in each(&text) {
-        match decode(&text[bytes.clone()]) {
-            Decoded::Character(char, _) if let Some(changed) = changed(char, case) => {
-                out.extend_from_slice(changed.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-            _ if is_character => out.extend_from_slice(&text[bytes]),
-            _ => out.extend_from_slice(replacement(text[bytes.start])),
+    for (bytes, character) in each(&text) {
+        match character.and_then(|character| changed(character, case)) {
+            Some(changed) => out.extend_from_slice(changed.encode_utf8(&mut [0; 4]).as_bytes()),
+            None => out.extend_from_slice(shown((bytes, character))),
         }
     }
     measure(&text).warns
@@ -138,31 +131,16 @@ fn changed(char: u32, case: Case) -> Option<char> {
     char::from_u32(other).filter(|_| other != 0)
 }
 
-/// Whether the C library's tables can be asked for the case of characters.
-pub(super) fn has_case() -> bool {
-    Classes::new().is_some()
-}
-
-/// Returns how many characters formats count in a string: up to the first byte that is none, or a NUL; all bytes, if it
-/// begins with one.
-pub(super) fn formatted_length(text: &[u8]) -> usize {
-    if !begins_with_character(text) {
-        return text.len();
+/// Returns how many characters formats take from a string, at most `most`, and how many bytes those are: up to the first byte
+/// that is no character, or a NUL. If it begins with one, bytes count as characters.
+pub(super) fn formatted(text: &[u8], most: usize) -> (usize, usize) {
+    let is_counted = |(bytes, character): &(&[u8], Option<u32>)| character.is_some() && bytes[0] != 0;
+    if each(text).next().is_none_or(|first| !is_counted(&first)) {
+        let length = text.len().min(most);
+        return (length, length);
     }
-    each(text).take_while(|(bytes, is_character)| *is_character && text[bytes.start] != 0).count()
-}
-
-/// Returns the bytes of as many characters, as formats count them.
-pub(super) fn formatted_bytes(text: &[u8], characters: usize) -> usize {
-    if !begins_with_character(text) {
-        return characters.min(text.len());
-    }
-    let counted = each(text).take_while(|(bytes, is_character)| *is_character && text[bytes.start] != 0);
-    counted.take(characters).last().map_or(0, |(bytes, _)| bytes.end)
-}
-
-fn begins_with_character(text: &[u8]) -> bool {
-    text.first().is_some_and(|byte| *byte != 0) && each(text).next().is_some_and(|(_, valid)| valid)
+    let counted = each(text).take_while(is_counted).take(most);
+    counted.fold((0, 0), |(length, size), (bytes, _)| (length + 1, size + bytes.len()))
 }
 
 /// Returns what `%c` prints of a number: a character, or its lowest byte if it is none.
@@ -172,46 +150,34 @@ pub(super) fn of_number(number: u64) -> Vec<u8> {
         return char.to_string().into_bytes();
     }
     // Beyond Unicode the C library encodes up to 31 bits.
-    let continued = |shift: u32| 0x80 | (wide >> shift) as u8 & 0x3f;
-    match wide {
-        0x11_0000..0x20_0000 => vec![0xf0 | (wide >> 18) as u8, continued(12), continued(6), continued(0)],
-        0x20_0000..0x400_0000 => {
-            vec![0xf8 | (wide >> 24) as u8, continued(18), continued(12), continued(6), continued(0)]
-        }
-        0x400_0000..0x8000_0000 => {
-            let head = 0xfc | (wide >> 30) as u8;
-            vec![head, continued(24), continued(18), continued(12), continued(6), continued(0)]
-        }
-        _ => vec![number as u8],
-    }
+    let (head, continuations) = match wide {
+        0x11_0000..0x20_0000 => (0xf0, 3),
+        0x20_0000..0x400_0000 => (0xf8, 4),
+        0x400_0000..0x8000_0000 => (0xfc, 5),
+        _ => return vec![number as u8],
+    };
+    let mut bytes = vec![head | (wide >> (6 * continuations)) as u8];
+    bytes.extend((0..continuations).rev().map(|at| 0x80 | (wide >> (6 * at)) as u8 & 0x3f));
+    bytes
 }
 
 /// Returns the first character of a string, or its first byte if that begins none.
 pub(super) fn first(text: &[u8]) -> &[u8] {
-    each(text).next().map_or(&text[..0], |(bytes, _)| &text[bytes])
+    each(text).next().map_or(&text[..0], |(bytes, _)| bytes)
 }
 
-/// Returns the characters' ranges, and whether each is one: else it is a byte.
-fn each(text: &[u8]) -> impl Iterator<Item = (Range<usize>, bool)> {
-    let mut at = 0;
+/// Returns the characters' bytes and numbers; a byte that begins none has no number.
+fn each(mut text: &[u8]) -> impl Iterator<Item = (&[u8], Option<u32>)> {
     std::iter::from_fn(move || {
-        let start = at;
-        let head = *text.get(start)?;
-        let is_character = match decode(&text[start..]) {
-            _ if head.is_ascii() => {
-                at += 1;
-                true
-            }
-            Decoded::Character(_, length) => {
-                at += length;
-                true
-            }
-            Decoded::None | Decoded::CutOff => {
-                at += 1;
-                false
-            }
+        let (character, length) = match decode(text) {
+            _ if text.is_empty() => return None,
+            _ if text[0].is_ascii() => (Some(u32::from(text[0])), 1),
+            Decoded::Character(character, length) => (Some(character), length),
+            Decoded::None | Decoded::CutOff => (None, 1),
         };
-        Some((start..at, is_character))
+        let (bytes, rest) = text.split_at(length);
+        text = rest;
+        Some((bytes, character))
     })
 }
 
@@ -249,10 +215,10 @@ mod tests {
 
     #[test]
     fn formats_stop_at_what_is_no_character() {
-        assert_eq!((formatted_length(b"a\xe9\xc3b c"), formatted_bytes(b"a\xe9\xc3b c", 1)), (1, 1));
-        assert_eq!((formatted_length(b"\xe9b"), formatted_bytes(b"\xe9b", 2)), (2, 2));
-        assert_eq!((formatted_length(b"ab\0c"), formatted_bytes(b"ab\0c", 2)), (2, 2));
-        assert_eq!(formatted_bytes("é€b".as_bytes(), 2), 5);
+        assert_eq!(formatted(b"a\xe9\xc3b c", usize::MAX), (1, 1));
+        assert_eq!(formatted(b"\xe9b", usize::MAX), (2, 2));
+        assert_eq!(formatted(b"ab\0c", usize::MAX), (2, 2));
+        assert_eq!(formatted("é€b".as_bytes(), 2), (2, 5));
         assert_eq!(of_number(0x7fff_ffff), [0xfd, 0xbf, 0xbf, 0xbf, 0xbf, 0xbf]);
         assert_eq!((of_number(0xd800), of_number(233)), (vec![0], "é".as_bytes().to_vec()));
     }
@@ -260,6 +226,7 @@ mod tests {
     #[test]
     fn case_is_that_of_the_library() {
         let Some(_) = Classes::new() else { return };
+        rules::follow(rules::Rules { variant: rules::Variant::Gawk, characters: true });
         let changed = |text: &[u8], case| {
             let mut out = text.to_vec();
             let warns = change_case(&mut out, 0, case);

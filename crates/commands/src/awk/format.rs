@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{Accept, Declined};
 
 use super::characters;
-use super::number::{self, Style};
+use super::number::{self, Style, TWO_TO_63, TWO_TO_64};
 use super::rules;
 use super::text::append_part;
 use super::value::Value;
@@ -222,9 +222,9 @@ impl Conversion {
         let is_plain = |byte: &u8| byte.is_ascii() && *byte != 0;
         if rules::has_characters() && !out[start..].iter().all(is_plain) {
             let text = out.split_off(start);
-            let all = characters::formatted_length(&text);
-            let most = if let Size::Fixed(most) = self.precision { most.min(all) } else { all };
-            return self.pad(&text[..characters::formatted_bytes(&text, most)], most, out);
+            let most = if let Size::Fixed(most) = self.precision { most } else { usize::MAX };
+            let (length, bytes) = characters::formatted(&text, most);
+            return self.pad(&text[..bytes], length, out);
         }
         if let Size::Fixed(most) = self.precision {
             out.truncate(start + most.min(out.len() - start));
@@ -342,6 +342,11 @@ impl Conversion {
                 return Conversion { what: b'g', ..self.clone() }.write_number(number, out);
             }
         }
+        self.write_digits(number, out);
+    }
+
+    /// Appends a number with width and flags.
+    fn write_digits(&self, number: f64, out: &mut Vec<u8>) {
         let style = Style { alternative: self.alternative, uppercase: self.what.is_ascii_uppercase() };
         let mut digits = Vec::with_capacity(24);
         let precision = match self.precision {
@@ -373,13 +378,14 @@ impl Conversion {
 
     /// Appends numbers that mawk from 2025 on writes in a way of its own, without width or flags. Returns whether this is one.
     fn write_as_mawk_2025(&self, number: f64, out: &mut Vec<u8>) -> bool {
-        let [low, high] = number::LIMITS;
         match self.what {
             _ if !number.is_finite() => number::write_large(number, out),
-            b'd' | b'i' if number.abs() == low || number.abs() == high => number::write_large(number, out),
-            b'd' | b'i' if number.abs() > high => number::general(number, 6, &Style::default(), out),
-            b'u' if number == low || number == high => number::write_large(number, out),
-            b'd' if number > low => Conversion { what: b'u', ..self.clone() }.write_number(number, out),
+            b'd' | b'i' if number.abs() == TWO_TO_63 || number.abs() == TWO_TO_64 => {
+                number::write_large(number, out)
+            }
+            b'd' | b'i' if number.abs() > TWO_TO_64 => number::general(number, 6, &Style::default(), out),
+            b'u' if number == TWO_TO_63 || number == TWO_TO_64 => number::write_large(number, out),
+            b'd' if number > TWO_TO_63 => Conversion { what: b'u', ..self.clone() }.write_number(number, out),
             _ => return false,
         }
         true
@@ -389,19 +395,7 @@ impl Conversion {
     pub(super) fn write_infinite_text(&self, number: f64, out: &mut Vec<u8>) {
         match self.what {
             b'd' | b'i' => number::general(number, 6, &Style::default(), out),
-            b'x' | b'X' | b'o' | b'u' => {
-                let bound = if number > 0.0 { 1e300 } else { -1e300 };
-                self.write_number(bound, out);
-            }
-            _ => {
-                let mut text = Vec::new();
-                let style = Style { alternative: false, uppercase: self.what.is_ascii_uppercase() };
-                number::general(number, 6, &style, &mut text);
-                if number > 0.0 && (self.plus || self.space) {
-                    text.insert(0, if self.plus { b'+' } else { b' ' });
-                }
-                self.place(&text, false, out);
-            }
+            _ => self.write_digits(number, out),
         }
     }
 
@@ -459,14 +453,13 @@ impl Conversion {
 
 /// Returns the integers that `%i` and `%x` of mawk from 2025 on format.
 fn integers_of_mawk_2025(number: f64) -> (i64, u64) {
-    let [low, high] = number::LIMITS;
     let unsigned = match number {
-        number if number >= high => u64::MAX,
+        number if number >= TWO_TO_64 => u64::MAX,
         number if number >= 0.0 => number as u64,
-        number if number <= -high => 1,
+        number if number <= -TWO_TO_64 => 1,
         number => number as i64 as u64,
     };
-    let signed = if number >= low { unsigned as i64 } else { (number as i64).max(-i64::MAX) };
+    let signed = if number >= TWO_TO_63 { unsigned as i64 } else { (number as i64).max(-i64::MAX) };
     (signed, unsigned)
 }
 
@@ -490,10 +483,9 @@ fn number_of(value: &Value) -> Option<f64> {
 
 /// Converts as C does on x86-64: modulo 2^64, and 0 beyond.
 fn unsigned_like_c(number: f64) -> u64 {
-    const BEYOND: f64 = 18_446_744_073_709_551_616.0;
     match number {
         number if number < 0.0 => number as i64 as u64,
-        number if number >= BEYOND => 0,
+        number if number >= TWO_TO_64 => 0,
         number => number as u64,
     }
 }

@@ -15,7 +15,9 @@ use super::names::{Names, is_refused};
 use super::pattern::Pattern;
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_expr, any_statement, each_expr, each_statement, every_expr, every_statement};
+use super::visit::{
+    any_expr, any_part, any_statement, each_expr, each_statement, every_expr, every_statement,
+};
 
 /// Versions in which `x+x+` matches one x.
 const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
@@ -305,12 +307,6 @@ fn stays(expr: &Expr) -> bool {
         Expr::Element(_, index) => !index.iter().any(|index| any_part(index, is_variable)),
         _ => false,
     }
-}
-
-fn any_part(expr: &Expr, is_it: impl Fn(&Expr) -> bool) -> bool {
-    let mut found = false;
-    each_expr(expr, &mut |part| found |= is_it(part));
-    found
 }
 
 /// Whether it counts, cuts or changes characters.

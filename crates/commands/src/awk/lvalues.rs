@@ -158,7 +158,7 @@ impl Machine {
     fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
         let number = self.number(index)?;
         // What is beyond gawk's integers is the least of them.
-        if rules::is_gawk() && (number.is_nan() || number >= 9_223_372_036_854_775_808.0) {
+        if rules::is_gawk() && (number.is_nan() || number >= number::TWO_TO_63) {
             return Err(self.fatal(&RuntimeError::NegativeField(f64::NEG_INFINITY)));
         }
         if number >= f64::from(i32::MAX) {

@@ -291,13 +291,7 @@ impl Machine {
     fn statement(&mut self, statement: &Do) -> Ran<Flow> {
         match statement {
             Do::Run(expr) => self.run_expr(expr)?,
-            Do::PrintRecord if rules::is_mawk_2025() => {
-                let mut out = std::mem::take(&mut self.out);
-                let printed = self.print_arg(&Get::Of(LValue::Record), &mut out);
-                self.out = out;
-                printed?;
-                self.globals[ORS].write(&mut self.out);
-            }
+            Do::PrintRecord if rules::is_mawk_2025() => self.print(&[Get::Of(LValue::Record)], false)?,
             Do::PrintRecord => {
                 self.record.whole(&self.globals[OFS]).write(&mut self.out);
                 self.globals[ORS].write(&mut self.out);
@@ -404,27 +398,41 @@ impl Machine {
 
     /// Appends an argument of `print`. Mawk from 2025 on prints some numbers otherwise than it converts them to strings.
     fn print_arg(&mut self, arg: &Get, out: &mut Vec<u8>) -> Ran<()> {
-        if !rules::is_mawk_2025() || is_text(arg) || matches!(arg, Get::Text(_)) {
+        if !rules::is_mawk_2025() {
             return self.write(arg, out);
         }
-        let print = |value: &Value, out: &mut Vec<u8>| match value {
-            Value::Number(number) => number::write_printed(*number, out),
-            value => value.write(out),
-        };
-        match arg {
-            Get::Of(LValue::Record) => match self.record.whole(&self.globals[OFS]) {
-                Found::Own(value) => print(value, out),
-                found => found.write(out),
-            },
-            Get::Of(LValue::Field(field)) => match self.record.field(*field) {
-                Found::Own(value) => print(value, out),
-                found => found.write(out),
-            },
-            Get::Of(place) => self.with(place, |value| print(value, out))?,
-            arg if is_number(arg) => number::write_printed(self.number(arg)?, out),
-            arg => print(&self.value(arg)?, out),
+        if let Some(number) = self.write_unless_number(arg, out)? {
+            number::write_printed(number, out);
         }
         Ok(())
+    }
+
+    /// Appends an argument, unless it is a number, which is returned instead. Evaluates it once.
+    fn write_unless_number(&mut self, arg: &Get, out: &mut Vec<u8>) -> Ran<Option<f64>> {
+        if is_number(arg) {
+            return self.number(arg).map(Some);
+        }
+        if is_text(arg) {
+            return self.write(arg, out).map(|()| None);
+        }
+        let take = |value: &Value, out: &mut Vec<u8>| match value {
+            Value::Number(number) => Some(*number),
+            value => {
+                value.write(out);
+                None
+            }
+        };
+        match (self.field_of(arg)?, arg) {
+            (Some(field), _) => match self.found(field) {
+                Found::Own(value) => Ok(take(value, out)),
+                found => {
+                    found.write(out);
+                    Ok(None)
+                }
+            },
+            (None, Get::Of(place)) => self.with(place, |value| take(value, out)),
+            (None, arg) => self.value(arg).map(|value| take(&value, out)),
+        }
     }
 
     /// Formats into `out`.
@@ -452,7 +460,7 @@ impl Machine {
             }
             let Some(arg) = args.next() else { break };
             match conversion.what {
-                b's' if rules::is_mawk_2025() && !is_text(arg) => self.format_text(conversion, arg, out)?,
+                b's' if rules::is_mawk_2025() => self.format_text(conversion, arg, out)?,
                 b's' => {
                     let start = out.len();
                     self.write(arg, out)?;
@@ -485,12 +493,12 @@ impl Machine {
         if !rules::is_mawk_2025() || is_number(arg) {
             return Ok((self.number(arg)?, false));
         }
-        let (number, is_text) = match arg {
-            Get::Of(LValue::Field(field)) => {
-                let found = self.record.field(*field);
+        let (number, is_text) = match self.field_of(arg)? {
+            Some(field) => {
+                let found = self.found(field);
                 (found.number(), !matches!(found, Found::Own(Value::Number(_))))
             }
-            arg => {
+            None => {
                 let value = self.value(arg)?;
                 (value.number(), !matches!(value, Value::Number(_)))
             }
@@ -500,35 +508,16 @@ impl Machine {
 
     /// Formats by `%s` as mawk from 2025 on: infinity and NaN with a sign, without a width.
     fn format_text(&mut self, conversion: &Conversion, arg: &Get, out: &mut Vec<u8>) -> Ran<()> {
-        let infinite = |value: &Value| match value {
-            Value::Number(number) if !number.is_finite() => Some(*number),
-            _ => None,
-        };
         let start = out.len();
-        let number = match arg {
-            Get::Of(LValue::Field(field)) => match self.record.field(*field) {
-                Found::Own(value) => infinite(value),
-                _ => None,
-            },
-            Get::Of(place @ (LValue::Global(_) | LValue::Local(_))) => self.with(place, infinite)?,
-            Get::Text(_) | Get::Of(LValue::Record) => None,
-            arg => {
-                let value = self.value(arg)?;
-                if infinite(&value).is_none() {
-                    value.write(out);
-                    conversion.finish_text(start, out);
-                    return Ok(());
-                }
-                infinite(&value)
+        match self.write_unless_number(arg, out)? {
+            Some(number) if !number.is_finite() => {
+                number::write_large(number, out);
+                return Ok(());
             }
-        };
-        match number {
-            Some(number) => number::write_large(number, out),
-            None => {
-                self.write(arg, out)?;
-                conversion.finish_text(start, out);
-            }
+            Some(number) => number::write(number, out),
+            None => {}
         }
+        conversion.finish_text(start, out);
         Ok(())
     }
 

@@ -219,7 +219,10 @@ fn accept_as(
             "a loop that measures or cuts the same string, which gawk decodes only once",
         );
     }
-    if changes_case(&program) && dialect.has_characters() && !characters::has_case() {
+    if changes_case(&program)
+        && dialect.has_characters()
+        && crate::locale::installed::loaded("C.UTF-8").is_none()
+    {
         return Declined::because("upper and lower case: the C library has no tables for UTF-8 here");
     }
     let mut given = arguments::given(name, &line, &program, dialect)?;
@@ -371,7 +374,7 @@ fn exits(statement: &tree::Statement) -> bool {
     visit::each_statement(statement, &mut |statement| {
         found |= matches!(statement, tree::Statement::Exit(_));
         for expr in statement.parts().0 {
-            visit::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
+            found |= visit::any_part(expr, |part| matches!(part, tree::Expr::Call(..)));
         }
     });
     found
@@ -382,7 +385,7 @@ fn prints(statement: &tree::Statement) -> bool {
     visit::each_statement(statement, &mut |statement| {
         found |= matches!(statement, tree::Statement::Print(..) | tree::Statement::Printf(..));
         for expr in statement.parts().0 {
-            visit::each_expr(expr, &mut |expr| found |= matches!(expr, tree::Expr::Call(..)));
+            found |= visit::any_part(expr, |part| matches!(part, tree::Expr::Call(..)));
         }
     });
     found

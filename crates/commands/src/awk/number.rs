@@ -298,18 +298,20 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// 2^63 and 2^64, the limits of integers in mawk from 2025 on.
-pub(super) const LIMITS: [f64; 2] = [9_223_372_036_854_775_808.0, 18_446_744_073_709_551_616.0];
+/// 2^63, the first number beyond signed integers.
+pub(super) const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+/// 2^64, the first number beyond unsigned integers.
+pub(super) const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// Whether mawk from 2025 on converts an integer to a string with all its digits: up to 2^63, and 2^64.
 fn is_whole_in_mawk(number: f64) -> bool {
-    number.abs() <= LIMITS[0] || number.abs() == LIMITS[1]
+    number.abs() <= TWO_TO_63 || number.abs() == TWO_TO_64
 }
 
 /// Appends a number as mawk from 2025 on prints it where it is no string yet: integers between 2^63 and 2^64 with all
 /// their digits, and infinity and NaN with a sign.
 pub(super) fn write_printed(number: f64, out: &mut Vec<u8>) {
-    if number.is_finite() && !(number > LIMITS[0] && number < LIMITS[1]) {
+    if number.is_finite() && !(number > TWO_TO_63 && number < TWO_TO_64) {
         write(number, out);
     } else {
         write_large(number, out);

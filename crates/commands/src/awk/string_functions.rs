@@ -108,14 +108,8 @@ impl Machine {
 
     /// Changes the case of all from `start` on.
     pub(super) fn change_case(&mut self, out: &mut Vec<u8>, start: usize, case: Case) {
-        if rules::has_characters() {
-            let warns = characters::change_case(out, start, case);
-            self.warn_if(warns);
-        } else if case == Case::Lower {
-            out[start..].make_ascii_lowercase();
-        } else {
-            out[start..].make_ascii_uppercase();
-        }
+        let warns = characters::change_case(out, start, case);
+        self.warn_if(warns);
     }
 
     /// Returns the length of a string in characters.

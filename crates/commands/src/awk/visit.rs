@@ -19,6 +19,13 @@ pub(super) fn each_expr<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Expr)) {
     }
 }
 
+/// Whether an expression, or one below it, is such a one.
+pub(super) fn any_part<'a>(expr: &'a Expr, mut is_it: impl FnMut(&'a Expr) -> bool) -> bool {
+    let mut found = false;
+    each_expr(expr, &mut |part| found |= is_it(part));
+    found
+}
+
 /// Whether some expression of a program is such a one.
 pub(super) fn any_expr<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Expr) -> bool) -> bool {
     let mut found = false;
