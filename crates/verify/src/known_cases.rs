@@ -13,6 +13,7 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"{print match($0,/.+.+c?b*/), RLENGTH}"], b"  bb "),
         case("mawk", &[b"{gsub(/ab?|[ab]|[^a]/,\"<&>\")}1"], b" 1c1a11"),
         // A field's number is never negative, nor less than one by a fraction; and what is not a number is told as printf tells it.
+        case("mawk", &[b"{print $1 + 0, substr($0, 4) * 1, \"\\r7\" + 0}"], b"\r10\x0b5\n\t2\r\n"),
         case("mawk", &[b"{print $x}"], b"a b"),
         case("mawk", &[b"-vx=nan", b"{print $x}"], b"a b"),
         case("mawk", &[b"-vx=-0.3", b"{$x=1}"], b"a b"),

@@ -117,9 +117,14 @@ fn scan_as_gawk(text: &[u8]) -> (f64, bool) {
     (signed(number), length == digits.len())
 }
 
-/// Parses like strtod. Returns the number, its length in bytes, and whether it is out of range.
+/// Parses like strtod; mawk from 2025 on skips only blanks, tabs and line ends. Returns the number, its length in bytes, and
+/// whether it is out of range.
 fn scan(text: &[u8]) -> (f64, usize, bool) {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let is_space = |byte: &u8| match byte {
+        b' ' | b'\t' | b'\n' => true,
+        b'\x0b'..=b'\r' => !rules::is_mawk_2025(),
+        _ => false,
+    };
     let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
     let mut at = start;
     let negative = text.get(at) == Some(&b'-');
