@@ -2,10 +2,8 @@
 
 use crate::{Accept, Declined};
 
-use super::Dialect;
 use super::code::{Get, LValue, comparison, either};
 use super::compile::Compiler;
-use super::format::Piece;
 use super::names::Owner;
 use super::tree::{Builtin, Expr};
 
@@ -146,13 +144,7 @@ impl Compiler<'_> {
             }
             Builtin::Sprintf => {
                 let (pieces, args) = self.format(args)?;
-                let is_character = |piece: &Piece| matches!(piece, Piece::Conversion(it) if it.what == b'c');
-                if self.given.dialect == (Dialect::Mawk { is_2025: true }) && pieces.iter().any(is_character)
-                {
-                    return Declined::because(
-                        "sprintf with %c, which takes strings for numbers in this mawk",
-                    );
-                }
+                super::mawk::check_sprintf(&pieces, self.given.dialect)?;
                 Ok(Get::Sprintf(pieces, args))
             }
             Builtin::ToLower => Ok(Get::ToLower(self.boxed(&args[0])?)),

@@ -33,6 +33,7 @@ mod length_filter;
 mod lex;
 mod lvalues;
 mod machine;
+mod mawk;
 mod names;
 mod number;
 mod parse;
@@ -93,16 +94,13 @@ pub(crate) enum Dialect {
     Portable,
 }
 
-/// Versions of mawk with numbers of 64 bits that were compared.
-const MAWK_FROM_2025: &[&str] = &["1.3.4 20250131", "1.3.4 20260302"];
-
 impl Dialect {
     fn of(context: &Context) -> Accept<Dialect> {
         match context.implementation.family() {
             Some(Family::Mawk) if context.implementation.is_tested(Family::Mawk) => {
                 Ok(Dialect::Mawk { is_2025: false })
             }
-            Some(Family::Mawk) if context.implementation.is_one_of(Family::Mawk, MAWK_FROM_2025) => {
+            Some(Family::Mawk) if mawk::is_2025(&context.implementation) => {
                 Ok(Dialect::Mawk { is_2025: true })
             }
             Some(Family::Gawk) => Ok(Dialect::Gawk {
@@ -197,10 +195,8 @@ fn accept_as(
     if !locale.plain_case && changes_case(&program) {
         return Declined::because("upper and lower case in this locale");
     }
-    if context.implementation.is_one_of(Family::Mawk, &["1.3.4 20260302"]) && takes_last_field(&program) {
-        return Declined::because(
-            "$NF beside NF or fields that change, of which this mawk makes other numbers of fields",
-        );
+    if dialect.is_mawk() {
+        mawk::check_version(&program, &context.implementation)?;
     }
     let names = Names::of(&program)?;
     whole_lines::check_lengths(&program, &line.program, &names)?;
@@ -417,23 +413,6 @@ fn formats(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr, Statement};
     visit::any_statement(program, |statement| matches!(statement, Statement::Printf(..)))
         || visit::any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::Sprintf, _)))
-}
-
-/// Whether it mentions `$NF`, and also NF by itself or an assignment to a field.
-fn takes_last_field(program: &tree::Program) -> bool {
-    use tree::Expr;
-    let is_count = |expr: &Expr| matches!(expr, Expr::Name(name) if name == "NF");
-    let (mut last_fields, mut counts, mut changes) = (0, 0, false);
-    visit::every_expr(program, &mut |expr| match expr {
-        Expr::Field(index) if is_count(index) => last_fields += 1,
-        Expr::Name(_) if is_count(expr) => counts += 1,
-        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
-            changes |= matches!(**place, Expr::Field(_));
-        }
-        Expr::Builtin(tree::Builtin::Sub | tree::Builtin::Gsub, _) | Expr::Getline(_) => changes = true,
-        _ => {}
-    });
-    last_fields > 0 && (counts > last_fields || changes)
 }
 
 /// Whether one of these names occurs in it.
