@@ -32,9 +32,9 @@ const SLICE: u64 = 170;
 /// Threads, unless `PELTON_FUZZ_THREADS` is set.
 const THREADS: u64 = 2;
 /// Signs of a stage that may end before its input: it needs no more, reads something else, or cannot start.
-const MAY_LEAVE: [&str; 20] = [
+const MAY_LEAVE: [&str; 21] = [
     "head", "<", "true", "false", "nosuch", "join", "comm", "paste", "missing", "grep", "sed", "find",
-    "xargs", "pelton", " -c", " -C", "read", "sleep", "sort", "shuf",
+    "xargs", "pelton", " -c", " -C", "read", "sleep", "sort", "shuf", "rev",
 ];
 /// Messages that only appear if the command lives to its end, or after its reader has left: a race.
 const LAST_WORDS: [&str; 2] = ["input is not in sorted order", "terminated by signal 13"];
@@ -450,8 +450,16 @@ fn differences(case: &Case, expected: &Outcome, actual: &Outcome) -> Vec<String>
     let mut actual = without_races(case, &stages, &expected, actual);
     let left = stages.left_early();
     if !left.is_empty() {
-        expected.ended.stderr = without_last_words(&expected.ended.stderr, &left);
-        actual.ended.stderr = without_last_words(&actual.ended.stderr, &left);
+        for outcome in [&mut expected, &mut actual] {
+            outcome.ended.stderr = without_last_words(&outcome.ended.stderr, &left);
+            for (name, entry) in &mut outcome.files {
+                if let Entry::File(_, bytes) = entry
+                    && stages.print_messages_to(name)
+                {
+                    *bytes = without_last_words(bytes, &left);
+                }
+            }
+        }
     }
     let mut case = case.clone();
     if several_speak(&case, &expected.ended.stderr) {
@@ -508,6 +516,16 @@ impl<'a> Stages<'a> {
         names.map(|name| format!("{name}: ")).collect()
     }
 
+    /// Whether a stage that may lose its reader writes its messages to this file.
+    fn print_messages_to(&self, file: &str) -> bool {
+        let to_file = |stage: &Stage<'_>| {
+            let messages =
+                stage.text.split_once("2>").map(|(_, name)| name.trim_start_matches('>').trim_start());
+            messages.is_some_and(|name| name.split_whitespace().next() == Some(file))
+        };
+        self.before_a_leaver().any(to_file)
+    }
+
     /// Whether a stage after one of this command may end early.
     fn may_leave_behind(&self, command: &str) -> bool {
         self.before_a_leaver().any(|stage| stage.text.contains(command))
@@ -524,7 +542,8 @@ fn without_last_words(stderr: &[u8], left_early: &[String]) -> Vec<u8> {
     let lines = stderr.split_inclusive(|byte| *byte == b'\n');
     let others = lines.filter(|line| {
         let line = String::from_utf8_lossy(line);
-        let of_them = left_early.iter().any(|name| line.starts_with(name.as_str()));
+        let of_builtin = |name: &String| line.starts_with("bash: ") && line.contains(name.as_str());
+        let of_them = left_early.iter().any(|name| line.starts_with(name.as_str()) || of_builtin(name));
         !of_them && !LAST_WORDS.iter().any(|words| line.contains(words))
     });
     others.collect::<Vec<_>>().concat()
