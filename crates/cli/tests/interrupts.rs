@@ -26,17 +26,22 @@ fn interrupted(argv: &[&str], wait: impl FnOnce(&Child)) -> (Option<i32>, Option
 }
 
 /// Waits until the session is its leader, `sleeps` processes that sleep, shells that started one of them, and at most
-/// `more`: pelton may have started a process for the next command.
+/// `more`: pelton may have started a process for the next command. The leader then waits too, and has been told of
+/// those that ended: an interrupt before that has other effects, also on bash.
 fn wait_for_sleeps(sleeps: usize, more: usize) -> impl FnOnce(&Child) {
     move |leader| {
         let session = Pid::from_child(leader);
         wait_until("all stages run", || {
-            let alive: Vec<_> = members(session).into_iter().filter(|member| member.state != 'Z').collect();
+            let alive = members(session);
+            let is_settled = |member: &SessionProcess| {
+                member.state == 'S' || member.state != 'Z' && member.pid != leader.id() as i32
+            };
             let is_other = |member: &&SessionProcess| {
                 !["sleep", "sh"].contains(&member.name.as_str()) && member.pid != leader.id() as i32
             };
             let asleep = alive.iter().filter(|member| member.name == "sleep").count();
-            asleep == sleeps && alive.iter().filter(is_other).count() <= more
+            let others = alive.iter().filter(is_other).count();
+            alive.iter().all(is_settled) && asleep == sleeps && others <= more
         });
     }
 }
