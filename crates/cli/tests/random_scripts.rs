@@ -109,9 +109,35 @@ const SETTINGS: [&str; 13] = [
     "PATH=$PWD/bin:$PATH",
 ];
 
+/// Substitutions of a pipeline on one line.
+const SUBSTITUTIONS: [&str; 9] = [
+    "y=`…`\necho \"$y $?\"",
+    "echo \"`…`\" `…`",
+    "echo `…; echo $LINENO` z",
+    "for j in `…`; do\necho $j\ndone",
+    "echo \"a\nb `…`\"",
+    "y=\"$(…) `…`\"; echo \"$y\"",
+    "echo `echo \\`…\\``",
+    "cat <<E\n$x `…` \"$(…)\"\nE",
+    "if test -n \"`…`\"; then\n…\nfi",
+];
+
 struct Scripts(Random);
 
 impl Scripts {
+    /// Returns a substitution of a pipeline on one line.
+    fn substitution(&mut self) -> String {
+        let mut text = self.0.pick(&SUBSTITUTIONS).to_owned();
+        while text.contains('…') {
+            let mut stages = vec![self.0.pick(&SOURCES)];
+            stages.extend((0..1 + self.0.below(3)).map(|_| self.0.pick(&STAGES)));
+            stages.retain(|stage| !stage.contains('\n'));
+            let target = if self.0.one_in(4) { self.0.pick(&TARGETS) } else { "" };
+            text = text.replacen('…', &(stages.join(" | ") + target), 1);
+        }
+        text
+    }
+
     fn pipeline(&mut self) -> String {
         let document = self.0.one_in(8);
         let between = if document { " | " } else { self.0.pick(&BETWEEN) };
@@ -134,7 +160,7 @@ impl Scripts {
 
     fn statement(&mut self, depth: usize) -> String {
         if depth > 2 || !self.0.one_in(3) {
-            return self.pipeline();
+            return if self.0.one_in(5) { self.substitution() } else { self.pipeline() };
         }
         let inner: Vec<String> = (0..1 + self.0.below(2)).map(|_| self.statement(depth + 1)).collect();
         self.0.pick(&COMPOUNDS).replace('…', &inner.join("\n"))

@@ -167,6 +167,9 @@ impl<'t> Reader<'t> {
             self.skip_newlines()?;
             if self.take_keyword("in") {
                 self.for_words(open)?;
+            } else if self.c.peek() == Some(b';') {
+                // A `;` on a line of its own: bash refuses it, dash does not.
+                self.bash_only()?;
             }
         }
         self.loop_variables.push(name);
@@ -344,6 +347,11 @@ impl<'t> Reader<'t> {
             return Stop::unsure(Unmodelled::RareForm);
         };
         self.skip_newlines()?;
+        let body = self.c.text.get(self.c.pos..).unwrap_or_default();
+        if body.strip_prefix('(').is_some_and(redirects_to_brace) {
+            // bash takes the brace for the beginning of a group.
+            return Stop::unsure(Unmodelled::RareForm);
+        }
         match self.compound()? {
             Some((Command::Compound(body), end)) if body.kind != CompoundKind::Coproc => {
                 Ok((Command::Function { name }, end))
@@ -354,4 +362,11 @@ impl<'t> Reader<'t> {
             _ => Stop::unsure(Unmodelled::RareForm),
         }
     }
+}
+
+/// Whether a text begins with a redirection, and its file with `{`.
+fn redirects_to_brace(text: &str) -> bool {
+    let operator = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\\' || c.is_ascii_digit());
+    let file = operator.trim_start_matches(['<', '>', '&', '|']);
+    file.len() < operator.len() && file.trim_start_matches([' ', '\t', '\\', '\n']).starts_with('{')
 }

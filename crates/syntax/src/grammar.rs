@@ -109,6 +109,7 @@ impl Reader<'_> {
             pipeline: pipeline.clone(),
             background: item.background,
             substituted: self.substitutions > 0,
+            backquoted: false,
             loop_variables: self.loop_variables.clone(),
         });
         self.nested.extend(pipelines);

@@ -2,7 +2,8 @@
 
 use crate::error::{Read, Stop};
 use crate::reader::{Pending, Reader};
-use crate::{Item, Reason, RedirectKind, Unmodelled, Word, WordPart};
+use crate::word::{Builder, WordContext};
+use crate::{Dialect, Item, Reason, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 impl<'t> Reader<'t> {
@@ -48,9 +49,11 @@ impl<'t> Reader<'t> {
             if content == pending.delimiter {
                 let span = Span::new(start, line_start);
                 let parts = body_parts(&body, pending.literal, span);
-                if parts.iter().any(|part| matches!(part, WordPart::Opaque { .. })) {
-                    // dash parses the expansions of a body at once.
-                    self.bash_only()?;
+                if self.dialect == Dialect::Posix
+                    && parts.iter().any(|part| matches!(part, WordPart::Opaque { .. }))
+                {
+                    let read = self.expansions_of(&body);
+                    self.only_bash_refuses(read)?;
                 }
                 return Ok(Word { parts, span });
             }
@@ -60,6 +63,26 @@ impl<'t> Reader<'t> {
             }
             body.push_str(line);
         }
+    }
+
+    /// Reads the expansions in the body of a here-document: dash parses them at once, bash when it runs them.
+    fn expansions_of(&self, body: &str) -> Read<()> {
+        let mut reader = Reader::new(body, self.dialect);
+        reader.substitutions = self.substitutions + 1;
+        reader.nest_as_deep_as(self)?;
+        let mut ignored = Builder::new(WordContext::Value);
+        while let Some(byte) = reader.c.raw() {
+            match byte {
+                b'$' => reader.dollar(true, &mut ignored)?,
+                b'`' => reader.backquoted(true, &mut ignored)?,
+                _ => {
+                    if reader.c.take_char() == Some('\\') {
+                        reader.c.take_char();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads the next line with its newline, as written.

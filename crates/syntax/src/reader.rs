@@ -140,6 +140,12 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
+    /// Enters the nesting levels of another reader, whose text holds this one's, and one more.
+    pub(crate) fn nest_as_deep_as(&mut self, outer: &Reader<'_>) -> Read<()> {
+        self.depth = outer.depth;
+        self.enter()
+    }
+
     /// Leaves a nesting level.
     pub(crate) fn leave(&mut self) {
         self.depth -= 1;

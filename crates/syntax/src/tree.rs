@@ -21,8 +21,10 @@ pub struct Nested {
     pub pipeline: Pipeline,
     /// Whether `&` ends the list that contains it.
     pub background: bool,
-    /// Whether it is inside of a `$(…)` or `<(…)`.
+    /// Whether it is inside of a `$(…)`, `` `…` `` or `<(…)`.
     pub substituted: bool,
+    /// Whether it is inside of `` `…` ``, where dash counts lines anew.
+    pub backquoted: bool,
     /// The variables of the enclosing `for` loops, which are certainly set.
     pub loop_variables: Vec<String>,
 }

@@ -7,7 +7,7 @@
 use crate::cursor::{ends_word, starts_name};
 use crate::error::{Read, Stop};
 use crate::reader::Reader;
-use crate::{Dialect, Reason, Unmodelled, Word, WordPart};
+use crate::{Dialect, Nested, Reason, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 /// The position of a word, which decides what expands in it.
@@ -218,7 +218,7 @@ impl<'t> Reader<'t> {
             b'"' => self.double_quoted(builder)?,
             b'\\' => self.escaped(builder)?,
             b'$' => self.dollar(false, builder)?,
-            b'`' => self.backquoted(builder)?,
+            b'`' => self.backquoted(false, builder)?,
             b'~' => self.tilde(builder),
             _ => self.literal(builder),
         }
@@ -309,7 +309,7 @@ impl<'t> Reader<'t> {
                 Some(b'"') => break,
                 Some(b'\\') => self.escaped_in_quotes(builder),
                 Some(b'$') => self.dollar(true, builder)?,
-                Some(b'`') => self.backquoted(builder)?,
+                Some(b'`') => self.backquoted(true, builder)?,
                 Some(_) => {
                     if let Some(c) = self.c.take_char() {
                         builder.quoted_char(c);
@@ -518,7 +518,7 @@ impl<'t> Reader<'t> {
                 Some(b'\'') => drop(self.single_quoted()?),
                 Some(b'"') => self.double_quoted(&mut ignored)?,
                 Some(b'\\') => self.escaped(&mut ignored)?,
-                Some(b'`') => self.backquoted(&mut ignored)?,
+                Some(b'`') => self.backquoted(quoted, &mut ignored)?,
                 Some(b'$') if matches!(self.c.peek_second(), Some(b'\'' | b'"')) => {
                     return Stop::unsure(Unmodelled::Nesting);
                 }
@@ -533,8 +533,9 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Reads `` `…` ``, which ends at the next backquote without a backslash, whatever is between.
-    fn backquoted(&mut self, builder: &mut Builder) -> Read<()> {
+    /// Reads `` `…` ``, which ends at the next backquote without a backslash, whatever is between. `quoted`: inside of
+    /// double quotes.
+    pub(crate) fn backquoted(&mut self, quoted: bool, builder: &mut Builder) -> Read<()> {
         let start = self.c.pos;
         self.c.pos += 1;
         loop {
@@ -553,11 +554,36 @@ impl<'t> Reader<'t> {
         }
         let span = self.c.since(start);
         self.crosses_lines(span.of(self.c.text))?;
-        // dash parses the content at once, bash only when it runs it.
+        let read = self.commands_in_backquotes(Span::new(start + 1, span.end - 1), quoted);
+        // bash parses the content when it runs it, dash at once.
         if self.dialect == Dialect::Posix {
-            return Stop::unsure(Unmodelled::Dialect);
+            self.only_bash_refuses(read)?;
         }
         builder.opaque(Reason::CommandSubstitution, span);
+        Ok(())
+    }
+
+    /// Reads the commands between two backquotes. Records their pipelines if they stand as the shell reads them: on
+    /// one line, without backslashes.
+    fn commands_in_backquotes(&mut self, inside: Span, quoted: bool) -> Read<()> {
+        let written = inside.of(self.c.text);
+        let is_plain = !written.contains(['\\', '\n']);
+        let unescaped = if is_plain { String::new() } else { without_escapes(written, quoted) };
+        let mut reader = match is_plain {
+            true => Reader::new(&self.c.text[..inside.end], self.dialect),
+            false => Reader::new(&unescaped, self.dialect),
+        };
+        reader.c.pos = if is_plain { inside.start } else { 0 };
+        reader.substitutions = self.substitutions + 1;
+        reader.loop_variables.clone_from(&self.loop_variables);
+        reader.nest_as_deep_as(self)?;
+        reader.list()?;
+        if reader.c.peek().is_some() {
+            return reader.unexpected();
+        }
+        if is_plain {
+            self.nested.extend(reader.nested.into_iter().map(|one| Nested { backquoted: true, ..one }));
+        }
         Ok(())
     }
 
@@ -586,6 +612,22 @@ impl<'t> Reader<'t> {
         }
         Ok(())
     }
+}
+
+/// Returns what stands between backquotes without the backslashes that only escape there; `quoted`: inside of double
+/// quotes.
+fn without_escapes(written: &str, quoted: bool) -> String {
+    let mut text = String::with_capacity(written.len());
+    let mut rest = written.chars().peekable();
+    while let Some(c) = rest.next() {
+        let escapes = |next: &char| matches!(next, '\\' | '`' | '$') || quoted && *next == '"';
+        match rest.peek() {
+            Some('\n') if c == '\\' => drop(rest.next()),
+            Some(next) if c == '\\' && escapes(next) => text.extend(rest.next()),
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 /// Whether the operator is `${NAME-word}` or another one of POSIX: dash rejects all others while it parses.

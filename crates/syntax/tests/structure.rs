@@ -66,6 +66,10 @@ const CORPUS: &[&str] = &[
     "a $(b c) d",
     "a $(b | c; d)",
     "a `b c`",
+    "a \"`b \"c\" | d`\" e",
+    "a `b \\`c\\` \\$d` \"`b \\\"c\\\" \\\\`\"",
+    "x=`if b; then c; fi` y=`case d in e) f;; esac`",
+    "a <<E\nb $c ${d:-e} `f | g` $(h)\n\\$i \"j\nE\nk",
     "a \"$(b \"c d\")\"",
     "a ${b} ${c:-d} $e",
     "a ${b%c} ${#d}",
@@ -235,6 +239,8 @@ const FRAGMENTS: &[&str] = &[
     "$'",
     "$\"",
     ";&",
+    "\\`",
+    "`a",
 ];
 
 fn mutated(random: &mut Random) -> String {
@@ -619,6 +625,9 @@ fn pipelines_inside_of_things_are_noted() {
     );
     assert_eq!(nested("f() { a | b; }; if c; then ! d | e; fi"), ["a | b []", "c []", "! d | e []"]);
     assert_eq!(nested("x=$(a | b) y \"$(c | d)\""), ["a | b []", "c | d []"]);
+    assert_eq!(nested("x=`a | b` y \"`c | \"d\"; e`\""), ["a | b []", "c | \"d\" []", "e []"]);
+    assert_eq!(nested("x=`a \\`b\\` | c` y=`a\n| b` z=`a |`"), [""; 0]);
+    assert_eq!(nested("for f in *; do x=`a | b`; done"), ["x=`a | b` [f]", "a | b [f]"]);
     assert_eq!(nested("case x in y) a && b | c;; esac"), ["a []", "b | c []"]);
     assert_eq!(nested("while a; do b | c; done"), ["a []", "b | c []"]);
 }

@@ -255,6 +255,8 @@ const BASH: &[(&str, &str)] = &[
     ("x=1 \\\ny=2 a", "x=1 y=2 [a]"),
     ("a $(b\nc) d", "[a <CommandSubstitution> d]"),
     ("a \x01", "{Unmodelled(ControlByte)}"),
+    ("f() ( >{ a )", "{Unmodelled(RareForm)}"),
+    ("f() ( b; >{ a )", "f()"),
 ];
 
 #[rustfmt::skip]
@@ -278,8 +280,16 @@ const POSIX: &[(&str, &str)] = &[
     ("function f { a; }", "{Unmodelled(Dialect)}"),
     ("a=(b)", "{Unmodelled(Dialect)}"),
     ("a+=b", "{Unmodelled(Dialect)}"),
-    ("a `b`", "{Unmodelled(Dialect)}"),
+    ("a `b`", "[a <CommandSubstitution>]"),
+    ("a \"`b \"c\"`\"", "[a <CommandSubstitution>]"),
+    ("a `b \\`c\\``", "[a <CommandSubstitution>]"),
+    ("a `b |`", "{Unmodelled(Dialect)}"),
+    ("a `b \\`c |\\``", "{Unmodelled(Dialect)}"),
+    ("a <<E\n$x `b` $(c) ${d-e}\nE", "[a] <<<UnusualRedirect>"),
+    ("a <<E\n`b |`\nE", "{Unmodelled(Dialect)}"),
+    ("a <<E\n${d/e/f}\nE", "{Unmodelled(Dialect)}"),
     ("a 12>b", "{Unmodelled(RareForm)}"),
+    ("for x\n; do a; done", "{Unmodelled(Dialect)}"),
     ("f() { a; }", "f()"),
     ("a 'b", "! this single quote is never closed @2..3"),
     ("a )", "! unexpected `)` @2..3"),

@@ -48,7 +48,7 @@ impl Writer<'_> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
-        let beginning = self.beginning(&self.lines(stages), &redirects);
+        let beginning = self.beginning(&self.lines(stages, of), &redirects);
         let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
@@ -104,8 +104,12 @@ impl Writer<'_> {
     }
 
     /// Returns the line that messages about each stage name, as one if it is the same: where it ends for bash, where it
-    /// begins for dash.
-    fn lines(&self, stages: &[Stage]) -> String {
+    /// begins for dash, which counts from 1 between backquotes.
+    fn lines(&self, stages: &[Stage], of: &Nested) -> String {
+        if of.backquoted && self.dialect == Dialect::Posix {
+            return "1".to_owned();
+        }
+
         let names = |span: Span| if self.dialect == Dialect::Bash { span.end } else { span.start };
         let line = |stage: &Stage| 1 + self.text[..names(stage.span)].matches('\n').count();
         let mut lines: Vec<String> = stages.iter().map(|stage| line(stage).to_string()).collect();

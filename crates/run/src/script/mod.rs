@@ -137,6 +137,7 @@ pub(crate) fn pipelines(script: &Script) -> Vec<Nested> {
         pipeline: pipeline.clone(),
         background,
         substituted: false,
+        backquoted: false,
         loop_variables: vec![],
     });
     top.chain(script.nested.iter().cloned()).collect()
