@@ -43,6 +43,40 @@ pub fn all() -> Vec<Case> {
             b"a",
         ),
         case("mawk", &[b"{print (l%\"\")^NR, (l%\"\")^2, l%\"\"}"], b"a"),
+        // At the beginning of a string, index compares bytes.
+        case(
+            "gawk",
+            &[b"{print index($1, $2)}"],
+            b"\xc3\xa9 \xc3\nx\xc3\xa9 \xc3\n\xe6\x97\xa5 \xe6\x97\na\xe6\x97\xa5 a\xe6\na\xe6\x97\xa5 \xe6",
+        )
+        .utf8(),
+        // Before `match` is called, mawk's RSTART and RLENGTH are empty, gawk's are 0.
+        case("mawk", &[b"BEGIN{print RLENGTH \",\" RSTART, length(RLENGTH), RLENGTH + 0}"], b""),
+        case("gawk", &[b"BEGIN{print RLENGTH \",\" RSTART, length(RLENGTH), RLENGTH + 0}"], b""),
+        // A status is the lower half of an integer of 64 bits.
+        case("gawk", &[b"{exit $1}"], b"4294967299"),
+        case("gawk", &[b"{exit $1}"], b"-2147483649"),
+        case("gawk", &[b"{exit $1}"], b"1e20"),
+        // The first number beyond 64 bits is the position of the first character.
+        case("gawk", &[b"{print substr($0, 2^64), substr($0, $1, 2), substr($0, 1e20)}"], b"18446744073709551615"),
+        // A zero without digits.
+        case(
+            "gawk",
+            &[b"{printf \"%.0d|%+.0d|% .0i|%5.0d|%-5.0d|%.0x|%+.0u|%08.0X|\\n\", $1, $1, $1, $1, $1, $1, $1, $1}"],
+            b"0\n0.5\n-0.5\n-0\n0.99\n1\n-1\n",
+        ),
+        // NaN is the largest number of the input; how, depends on the version.
+        case("gawk", &[b"$1 > m {m = $1} END {print m}"], b"1\n+nan\n2\n"),
+        case("gawk", &[b"{print ($1 > 1), ($2 < $1)}"], b"+nan 1\n-nan 2\n1 2\n"),
+        case("gawk", &[b"{print ($1 == $1)}"], b"+nan\n1\n"),
+        case("gawk", &[b"{print ($1 + 0 == $1 + 0), ($1 + 0 < 1)}"], b"+nan\n1\n"),
+        // A string that grows, shared or not.
+        case(
+            "gawk",
+            &[b"{s = s $0 \",\"; c[$1] = c[$1] s; t = s; s = s s} END {print s, t, c[\"a\"], c[\"b\"]}"],
+            b"a\nb\nsome longer text\na\nb\n",
+        ),
+        case("mawk", &[b"function f() {s = \"q\"; return \"z\"} {s = s f(); print s}"], b"a\nb\n"),
         // gawk warns of an escape that needs none.
         case("gawk", &[b"{$1=\"\\/\"}1"], b"a"),
         // By its number, $0 is not always assigned.

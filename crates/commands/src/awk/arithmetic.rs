@@ -59,17 +59,23 @@ fn power(base: f64, exponent: f64) -> f64 {
     if times < 0 { 1.0 / product } else { product }
 }
 
+/// Compares two numbers, one of which is NaN, as gawk orders them: NaN is the largest, and equals itself.
+#[cold]
+pub(super) fn in_order(order: Order, left: f64, right: f64) -> bool {
+    order.holds(left.is_nan().cmp(&right.is_nan()))
+}
+
 /// Whether the operator cannot be applied, in gawk.
 pub(super) fn divides_by_zero(arith: Arith, right: f64) -> bool {
     right == 0.0 && matches!(arith, Arith::Divide | Arith::Remainder) && rules::is_gawk()
 }
 
-/// Compares two numbers by an operator. In mawk NaN equals every number, in gawk none.
+/// Compares two numbers by an operator. In mawk NaN equals every number, in gawk from 5.2 on none.
 #[inline]
 pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
     let (less, more) = (left < right, left > right);
     if !less && !more && left != right && rules::is_gawk() {
-        return order == Order::NotEqual;
+        return if rules::is_gawk_5_1() { in_order(order, left, right) } else { order == Order::NotEqual };
     }
     match order {
         Order::Less => less,

@@ -21,7 +21,7 @@ fn shown((bytes, character): (&[u8], Option<u32>)) -> &[u8] {
 
 /// Whether a byte that begins no character is taken for one all the same, without a warning.
 fn is_taken(byte: u8) -> bool {
-    byte == 0xff && rules::takes_255()
+    byte == 0xff && rules::is_gawk_5_1()
 }
 
 /// A string that was measured.
@@ -79,8 +79,11 @@ pub(super) fn append(text: &[u8], characters: Range<usize>, is_valid: bool, out:
     }
 }
 
-/// Returns the position of the first occurrence in characters, from 1; 0 if there is none.
+/// Returns the position of the first occurrence in characters, from 1; 0 if there is none. At the beginning, bytes count.
 pub(super) fn position(text: &[u8], wanted: &[u8], are_valid: bool) -> usize {
+    if text.starts_with(wanted) {
+        return 1;
+    }
     if are_valid {
         return memchr::memmem::find(text, wanted).map_or(0, |at| length_of_valid(&text[..at]) + 1);
     }
@@ -211,6 +214,8 @@ mod tests {
         assert_eq!(position(text, b"b", true), 4);
         assert_eq!(position(b"\xc3\xa9\xc3b", "\u{fffd}b".as_bytes(), false), 2);
         assert_eq!(position(b"\xe9", "\u{fffd}".as_bytes(), false), 0);
+        assert_eq!(position("é".as_bytes(), b"\xc3", false), 1);
+        assert_eq!(position("xé".as_bytes(), b"\xc3", false), 0);
     }
 
     #[test]

@@ -356,7 +356,8 @@ fn is_variable(expr: &Get) -> bool {
     matches!(expr, Get::Of(LValue::Global(_) | LValue::Local(_) | LValue::Record | LValue::Field(_)))
 }
 
-fn is_same_variable(left: &Get, right: &Get) -> bool {
+/// Whether two expressions are the content of the same variable, field or record.
+pub(super) fn is_same_variable(left: &Get, right: &Get) -> bool {
     match (left, right) {
         (Get::Of(left), Get::Of(right)) => match (left, right) {
             (LValue::Global(left), LValue::Global(right))

@@ -12,6 +12,7 @@ use super::fold;
 use super::format::{self, Piece};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
+use super::rules;
 use super::text::Text;
 use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::Value;
@@ -192,8 +193,10 @@ impl Compiler<'_> {
         for (place, (_, value)) in code::KNOWN.iter().enumerate() {
             globals[place] = Value::text(value.as_bytes());
         }
-        globals[code::RSTART] = Value::Number(0.0);
-        globals[code::RLENGTH] = Value::Number(-1.0);
+        // mawk sets them when `match` is called.
+        let unmatched = if rules::is_gawk() { Value::Number(0.0) } else { Value::Unset };
+        globals[code::RSTART] = unmatched.clone();
+        globals[code::RLENGTH] = unmatched;
         globals[code::FS] = Value::text(&self.given.fs);
         for (name, value) in self.given.variables {
             if let Some(place) = code::KNOWN.iter().position(|(known, _)| known == name) {

@@ -2,9 +2,7 @@
 //! truth value, or its value if the form is unknown. So a printed field is never converted to a number, and a
 //! summed one never to a string.
 
-use std::cmp::Ordering;
-
-use super::arithmetic::{calculate, divides_by_zero, numbers};
+use super::arithmetic::{calculate, divides_by_zero, in_order, numbers};
 use super::characters::Case;
 use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
@@ -432,17 +430,29 @@ impl<'a> Variables<'a> {
 
 fn compare(order: Order, left: Operand, right: Operand) -> bool {
     let texts = match (left, right) {
-        (
-            Operand::Number(left) | Operand::Both(left, _),
-            Operand::Number(right) | Operand::Both(right, _),
-        ) => return numbers(order, left, right),
+        (Operand::Number(one) | Operand::Both(one, _), Operand::Number(other) | Operand::Both(other, _)) => {
+            let is_in_order = (one.is_nan() || other.is_nan()) && orders_nan(left, right);
+            return if is_in_order { in_order(order, one, other) } else { numbers(order, one, other) };
+        }
         (Operand::Text(left) | Operand::Both(_, left), Operand::Text(right) | Operand::Both(_, right)) => {
             left.cmp(right)
         }
         (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
         (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
     };
-    holds(order, texts)
+    order.holds(texts)
+}
+
+/// Whether gawk gives NaN a place among the numbers: where an operand comes from the input, up to 5.2 (if it has not been
+/// used as a number before), and from 5.3 on if the other one was never set.
+#[cold]
+fn orders_nan(left: Operand, right: Operand) -> bool {
+    let is_input = |operand| matches!(operand, Operand::Both(_, text) if !text.is_empty());
+    let is_unset = |operand| matches!(operand, Operand::Both(_, b""));
+    match rules::is_gawk_5_3() {
+        true => is_input(left) && is_unset(right) || is_unset(left) && is_input(right),
+        false => rules::is_gawk() && (is_input(left) || is_input(right)),
+    }
 }
 
 /// Compares strings; equality needs no ordering.
@@ -451,7 +461,7 @@ fn texts(order: Order, left: &[u8], right: &[u8]) -> bool {
     match order {
         Order::Equal => same(left, right),
         Order::NotEqual => !same(left, right),
-        order => holds(order, left.cmp(right)),
+        order => order.holds(left.cmp(right)),
     }
 }
 
@@ -460,17 +470,5 @@ pub(super) fn number_in(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(*number),
         _ => None,
-    }
-}
-
-#[inline]
-fn holds(order: Order, found: Ordering) -> bool {
-    match order {
-        Order::Less => found.is_lt(),
-        Order::LessOrEqual => found.is_le(),
-        Order::Equal => found.is_eq(),
-        Order::NotEqual => found.is_ne(),
-        Order::Greater => found.is_gt(),
-        Order::GreaterOrEqual => found.is_ge(),
     }
 }

@@ -332,13 +332,12 @@ impl Conversion {
                 if matches!(self.what, b'X' | b'E' | b'G') {
                     out[start..].make_ascii_uppercase();
                 }
-                if rules::pads_infinity() {
+                if rules::is_gawk_5_3() {
                     self.fill_up(start, out);
                 }
                 return;
             }
-            let unsigned = matches!(self.what, b'o' | b'x' | b'X' | b'u');
-            if unsigned && unsigned_of(number).is_none() {
+            if !self.is_signed() && unsigned_of(number).is_none() {
                 return Conversion { what: b'g', ..self.clone() }.write_number(number, out);
             }
         }
@@ -364,8 +363,9 @@ impl Conversion {
                 self.whole(number, precision, &mut digits);
             }
         }
-        let signed = !matches!(self.what, b'o' | b'x' | b'X' | b'u');
-        if signed && digits.first() != Some(&b'-') {
+        // gawk before 5.3 makes nothing at all of a zero without digits.
+        let is_nothing = digits.is_empty() && rules::is_gawk() && !rules::is_gawk_5_3();
+        if self.is_signed() && digits.first() != Some(&b'-') && !is_nothing {
             if self.plus {
                 digits.insert(0, b'+');
             } else if self.space {
@@ -399,6 +399,11 @@ impl Conversion {
         }
     }
 
+    /// Whether it shows the sign of integers.
+    fn is_signed(&self) -> bool {
+        !matches!(self.what, b'o' | b'x' | b'X' | b'u')
+    }
+
     fn whole(&self, number: f64, precision: Option<usize>, digits: &mut Vec<u8>) {
         let (magnitude, negative, unsigned) = if rules::is_gawk() {
             let whole = number.trunc();
@@ -418,7 +423,8 @@ impl Conversion {
             b'X' => (format!("{unsigned:X}"), if self.alternative && unsigned != 0 { "0X" } else { "" }),
             _ => (unsigned.to_string(), ""),
         };
-        if precision == Some(0) && figures == "0" {
+        let truncates = !rules::is_gawk() || self.is_signed() && !rules::is_gawk_5_3();
+        if precision == Some(0) && figures == "0" && (truncates || number == 0.0) {
             figures.clear();
         }
         if self.what == b'o' && self.alternative && !figures.starts_with('0') {

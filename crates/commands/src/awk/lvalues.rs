@@ -2,7 +2,7 @@
 
 use super::arithmetic::{calculate, divides_by_zero};
 use super::array::{Array, Key};
-use super::code::{Get, LValue, OFS, Table, is_number, is_still, is_text};
+use super::code::{Get, LValue, OFS, Table, is_number, is_same_variable, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
 use super::number::{self, written};
 use super::record::Found;
@@ -272,16 +272,34 @@ impl Machine {
         match place {
             LValue::Global(_) | LValue::Local(_) => {}
             LValue::Element(_, index) if index.iter().all(is_still) => {}
+            LValue::Record => {
+                let mut text = self.text(value)?;
+                self.record.set_text(&mut text);
+                self.give_back(text);
+                return Ok(true);
+            }
             _ => return Ok(false),
         }
-        let text = self.text(value)?;
-        match place {
-            LValue::Element(table, index) => self.element(*table, index, |entry| entry.be_text(&text))?,
-            place => {
-                if let Some(variable) = self.variable(place) {
-                    variable.be_text(&text);
-                }
+        // `s = s x`: what is appended may not change the place, as programs where the order matters are declined.
+        if let Get::Concat(parts) = value
+            && let Some((first, more)) = parts.split_first()
+            && is_of(first, place)
+        {
+            let mut text = self.buffer();
+            more.iter().try_for_each(|part| self.write(part, &mut text))?;
+            match place {
+                LValue::Element(table, index) => self.element(*table, index, |entry| entry.append(&text))?,
+                place => self.variable(place).into_iter().for_each(|variable| variable.append(&text)),
             }
+            self.give_back(text);
+            return Ok(true);
+        }
+        let mut text = self.text(value)?;
+        match place {
+            LValue::Element(table, index) => {
+                self.element(*table, index, |entry| entry.take_text(&mut text))?
+            }
+            place => self.variable(place).into_iter().for_each(|variable| variable.take_text(&mut text)),
         }
         self.give_back(text);
         Ok(true)
@@ -439,6 +457,23 @@ impl Machine {
             }
             place => Some(place.clone()),
         })
+    }
+}
+
+/// Whether an expression is the content of this variable, or of an element by a variable, a field or a constant.
+fn is_of(expr: &Get, place: &LValue) -> bool {
+    match (expr, place) {
+        (Get::Of(LValue::Element(table, index)), LValue::Element(other, other_index)) => {
+            table == other
+                && match (index.as_slice(), other_index.as_slice()) {
+                    ([Get::Text(one)], [Get::Text(other)]) => one.bytes() == other.bytes(),
+                    ([one], [other]) => is_same_variable(one, other),
+                    _ => false,
+                }
+        }
+        (Get::Of(LValue::Global(one)), LValue::Global(other))
+        | (Get::Of(LValue::Local(one)), LValue::Local(other)) => one == other,
+        _ => false,
     }
 }
 

@@ -322,7 +322,7 @@ impl Machine {
                     // A variable that was never set is no status to gawk.
                     let value = self.value(value)?;
                     if !(rules::is_gawk() && matches!(value, Value::Unset)) {
-                        self.status = number::to_integer(value.number()) & 0xFF;
+                        self.status = number::to_status(value.number()) & 0xFF;
                     }
                 }
                 return Err(Stop::Exit);
@@ -706,7 +706,7 @@ impl Machine {
         if !warns || std::mem::replace(&mut self.has_warned, true) {
             return;
         }
-        let end = if rules::takes_255() { "." } else { "" };
+        let end = if rules::is_gawk_5_1() { "." } else { "" };
         let warning = format!(
             "{}: {}warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n",
             self.code.name,

@@ -192,7 +192,7 @@ fn accept_as(
     rules::follow(dialect.rules());
     let line = arguments::parse(args, dialect, scripts)?;
     let program = parse::parse(&line.program, dialect)?;
-    if !locale.plain_case && changes_case(&program) {
+    if !locale.plain_case && (changes_case(&program) || dialect.is_gawk() && formats_uppercase(&program)) {
         return Declined::because("upper and lower case in this locale");
     }
     if dialect.is_mawk() {
@@ -390,6 +390,12 @@ fn prints(statement: &tree::Statement) -> bool {
 fn changes_case(program: &tree::Program) -> bool {
     use tree::{Builtin, Expr};
     visit::any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _)))
+}
+
+/// Whether a string may be a format for numbers in upper case: gawk writes infinity and NaN there by the locale.
+fn formats_uppercase(program: &tree::Program) -> bool {
+    let is_format = |text: &[u8]| text.contains(&b'%') && text.iter().any(|byte| b"EGX".contains(byte));
+    visit::any_expr(program, |expr| matches!(expr, tree::Expr::Text(text) if is_format(text)))
 }
 
 /// Whether it does something that mawk does only up to a NUL in a string: the real awk must process a record

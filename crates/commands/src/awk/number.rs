@@ -288,6 +288,20 @@ fn large_to_integer(number: f64) -> i32 {
     }
 }
 
+/// Converts to a status: in gawk the lower half of an integer of 64 bits, 0 beyond them.
+pub(super) fn to_status(number: f64) -> i32 {
+    match () {
+        () if !rules::is_gawk() => to_integer(number),
+        () if number.abs() < TWO_TO_63 => number as i64 as i32,
+        () => 0,
+    }
+}
+
+/// Converts to the position of a character. In gawk the first number beyond 64 bits is the first position.
+pub(super) fn to_position(number: f64) -> i32 {
+    if number == TWO_TO_64 && rules::is_gawk() { 1 } else { to_integer(number) }
+}
+
 /// Appends a number as `print` does.
 #[inline]
 pub(super) fn write(number: f64, out: &mut Vec<u8>) {

@@ -63,12 +63,12 @@ pub(super) fn has_characters() -> bool {
     RULES.get().characters
 }
 
-/// Whether the byte 255 is taken for a character, and the warning of bytes that are none ends with a point.
-pub(super) fn takes_255() -> bool {
+/// Whether this thread follows gawk 5.1.
+pub(super) fn is_gawk_5_1() -> bool {
     RULES.get().variant == Variant::Gawk5_1
 }
 
-/// Whether formats pad infinity and NaN.
-pub(super) fn pads_infinity() -> bool {
+/// Whether this thread follows a gawk from 5.3 on.
+pub(super) fn is_gawk_5_3() -> bool {
     RULES.get().variant == Variant::Gawk5_3
 }

@@ -43,7 +43,7 @@ impl Machine {
         out: &mut Vec<u8>,
     ) -> Ran<()> {
         if is_still(start) && length.is_none_or(is_still) {
-            let first = number::to_integer(self.number(start)?);
+            let first = number::to_position(self.number(start)?);
             let count = length.map_or(Ok(i32::MAX), |length| self.number(length).map(number::to_integer))?;
             let known = match (self.field_of(text)?, text) {
                 (Some(field), _) => self.found(field).bytes(),
@@ -58,7 +58,7 @@ impl Machine {
             }
         }
         let text = self.text(text)?;
-        let first = number::to_integer(self.number(start)?);
+        let first = number::to_position(self.number(start)?);
         let count = match length {
             None => text.len() as i32,
             Some(length) => number::to_integer(self.number(length)?),
@@ -70,17 +70,17 @@ impl Machine {
     }
 
     pub(super) fn index(&mut self, text: &Get, wanted: &Get) -> Ran<f64> {
-        let text = self.text(text)?;
-        let wanted = self.text(wanted)?;
-        let found = if rules::has_characters() && !wanted.is_empty() {
-            let measured = [measure(&text), measure(&wanted)];
-            self.warn_if(measured.iter().any(|text| text.warns));
-            characters::position(&text, &wanted, measured.iter().all(|text| text.is_valid))
+        let (found, warns) = if let Get::Text(wanted) = wanted {
+            self.with_text(text, |text| position(text, wanted.bytes()))?
         } else {
-            memchr::memmem::find(&text, &wanted).map_or(0, |at| at + 1)
+            let text = self.text(text)?;
+            let wanted = self.text(wanted)?;
+            let found = position(&text, &wanted);
+            self.give_back(text);
+            self.give_back(wanted);
+            found
         };
-        self.give_back(text);
-        self.give_back(wanted);
+        self.warn_if(warns);
         Ok(found as f64)
     }
 
@@ -180,6 +180,16 @@ impl Machine {
         self.give_back(out);
         Ok(count as f64)
     }
+}
+
+/// Returns the position of the first occurrence, from 1, or 0; and whether gawk warns of the strings.
+fn position(text: &[u8], wanted: &[u8]) -> (usize, bool) {
+    if !rules::has_characters() || wanted.is_empty() {
+        return (memchr::memmem::find(text, wanted).map_or(0, |at| at + 1), false);
+    }
+    let measured = [measure(text), measure(wanted)];
+    let are_valid = measured.iter().all(|text| text.is_valid);
+    (characters::position(text, wanted, are_valid), measured.iter().any(|text| text.warns))
 }
 
 /// Appends a piece as mawk cuts it, or as gawk does, in which positions before the beginning do not count. Returns whether

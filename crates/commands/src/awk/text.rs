@@ -1,4 +1,5 @@
-//! Byte strings, most of them short: stored inline, and appended and compared without a call.
+//! Byte strings, most of them short: stored inline, and appended and compared without a call. Strings that grow, and very long
+//! ones, keep the buffer in which they were made.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,11 +8,18 @@ use std::sync::Arc;
 /// A byte string; short ones are stored inline.
 #[derive(Clone)]
 pub(super) enum Text {
-    Short { length: u8, bytes: [u8; SHORT] },
+    Short {
+        length: u8,
+        bytes: [u8; SHORT],
+    },
     Long(Arc<[u8]>),
+    /// Grew by [`append`](Self::append), or was too long to be copied out of its buffer.
+    Grown(Arc<Vec<u8>>),
 }
 
 const SHORT: usize = 22;
+/// From this length on, a string keeps the buffer in which it was made.
+const KEPT: usize = 64 << 10;
 
 impl Text {
     pub(super) const EMPTY: Text = Text::Short { length: 0, bytes: [0; SHORT] };
@@ -39,12 +47,47 @@ impl Text {
         }
     }
 
+    /// Takes the content of a buffer; if a copy would be long, the buffer itself, for that of the old content if possible.
+    pub(super) fn take(&mut self, buffer: &mut Vec<u8>) {
+        if buffer.len() < KEPT {
+            return self.be(buffer);
+        }
+        if let Text::Grown(text) = self
+            && let Some(own) = Arc::get_mut(text)
+        {
+            return std::mem::swap(own, buffer);
+        }
+        *self = Text::Grown(Arc::new(std::mem::take(buffer)));
+    }
+
+    /// Appends to it: in place, unless it is shared, so that a string made of many pieces takes linear time.
+    pub(super) fn append(&mut self, more: &[u8]) {
+        if let Text::Grown(text) = self
+            && let Some(own) = Arc::get_mut(text)
+        {
+            return own.extend_from_slice(more);
+        }
+        let length = self.bytes().len() + more.len();
+        if let Text::Short { length: before, bytes } = self
+            && length <= SHORT
+        {
+            bytes[usize::from(*before)..length].copy_from_slice(more);
+            *before = length as u8;
+            return;
+        }
+        let mut grown = Vec::with_capacity(2 * length);
+        self.write(&mut grown);
+        grown.extend_from_slice(more);
+        *self = Text::Grown(Arc::new(grown));
+    }
+
     /// Appends it.
     #[inline]
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Text::Short { length, bytes } => append_padded(bytes, usize::from(*length), out),
             Text::Long(bytes) => out.extend_from_slice(bytes),
+            Text::Grown(bytes) => out.extend_from_slice(bytes),
         }
     }
 
@@ -53,6 +96,7 @@ impl Text {
         match self {
             Text::Short { length, bytes } => &bytes[..usize::from(*length)],
             Text::Long(bytes) => bytes,
+            Text::Grown(bytes) => bytes,
         }
     }
 }
@@ -148,6 +192,29 @@ impl fmt::Debug for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strings_grow_whether_they_are_shared_or_not() {
+        let pieces = [&b"a"[..], b"", b"bcdefghijklmnopqrstu", b"v", b"wxyz", &[b'!'; 100]];
+        for first in pieces {
+            let (mut text, mut whole) = (Text::new(first), first.to_vec());
+            for _ in 0..3 {
+                for piece in pieces {
+                    let (shared, before) = (text.clone(), whole.clone());
+                    text.append(piece);
+                    whole.extend_from_slice(piece);
+                    assert_eq!((text.bytes(), shared.bytes()), (&whole[..], &before[..]));
+                    drop(shared);
+                    text.append(piece);
+                    whole.extend_from_slice(piece);
+                    assert_eq!(text.bytes(), whole);
+                }
+            }
+        }
+        let (mut text, mut buffer) = (Text::EMPTY, vec![b'x'; KEPT]);
+        text.take(&mut buffer);
+        assert_eq!((text.bytes().len(), buffer.len()), (KEPT, 0));
+    }
 
     #[test]
     fn short_strings_are_compared_and_appended_as_long_ones() {

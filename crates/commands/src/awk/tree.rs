@@ -1,5 +1,7 @@
 //! The syntax tree of a program. Names are not resolved yet.
 
+use std::cmp::Ordering;
+
 /// A whole program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
@@ -146,6 +148,19 @@ impl Order {
             Order::Greater => Order::Less,
             Order::GreaterOrEqual => Order::LessOrEqual,
             same => same,
+        }
+    }
+
+    /// Whether it holds for operands in this order.
+    #[inline]
+    pub(super) fn holds(self, found: Ordering) -> bool {
+        match self {
+            Order::Less => found.is_lt(),
+            Order::LessOrEqual => found.is_le(),
+            Order::Equal => found.is_eq(),
+            Order::NotEqual => found.is_ne(),
+            Order::Greater => found.is_gt(),
+            Order::GreaterOrEqual => found.is_ge(),
         }
     }
 

@@ -54,6 +54,29 @@ impl Value {
         }
     }
 
+    /// Sets a string to the content of a buffer, which may be taken.
+    pub(super) fn take_text(&mut self, buffer: &mut Vec<u8>) {
+        match self {
+            Value::Text(text) => text.take(buffer),
+            other => {
+                let mut text = Text::EMPTY;
+                text.take(buffer);
+                *other = Value::Text(text);
+            }
+        }
+    }
+
+    /// Appends to it as a string, which it then is.
+    pub(super) fn append(&mut self, more: &[u8]) {
+        if let Value::Text(text) = self {
+            return text.append(more);
+        }
+        let mut whole = Vec::new();
+        self.write(&mut whole);
+        whole.extend_from_slice(more);
+        *self = Value::text(&whole);
+    }
+
     /// Sets input, likewise in place.
     #[inline]
     pub(super) fn be_input(&mut self, bytes: &[u8]) {
