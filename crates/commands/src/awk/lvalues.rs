@@ -188,6 +188,11 @@ impl Machine {
         if self.put(place, value)? {
             return Ok(());
         }
+        // Either branch may append: `s = (s == "" ? x : s "," x)`.
+        if let (LValue::Global(_) | LValue::Local(_), Get::If(test, yes, no)) = (place, value) {
+            let branch = if self.is_true(test)? { yes } else { no };
+            return self.assign(place, branch);
+        }
         match place {
             LValue::Global(place) => {
                 let value = self.value(value)?;

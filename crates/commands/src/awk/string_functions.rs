@@ -10,6 +10,7 @@ use super::machine::{Machine, Ran};
 use super::number::{self, written};
 use super::rules;
 use super::substitute::replace;
+use super::text::append_long;
 use super::value::Value;
 
 impl Machine {
@@ -157,7 +158,7 @@ impl Machine {
                     None => replace(pattern, all, parts, &written(self.globals[place].number()), &mut out),
                 };
                 if count > 0 {
-                    self.globals[place] = Value::text(&out);
+                    self.globals[place].take_text(&mut out);
                 }
                 count
             }
@@ -196,14 +197,14 @@ fn position(text: &[u8], wanted: &[u8]) -> (usize, bool) {
 /// gawk warns of it.
 fn cut(text: &[u8], start: i32, count: i32, out: &mut Vec<u8>) -> bool {
     if !rules::has_characters() || count < 1 || text.is_empty() {
-        out.extend_from_slice(&text[window(text.len(), start, count)]);
+        append_long(&text[window(text.len(), start, count)], out);
         return false;
     }
     let Measured { length, is_valid, warns } = measure(text);
     let piece = window(length, start, count);
     // gawk takes bytes if there are as many of them as characters.
     if length == text.len() {
-        out.extend_from_slice(&text[piece]);
+        append_long(&text[piece], out);
     } else {
         characters::append(text, piece, is_valid, out);
     }

@@ -65,7 +65,7 @@ impl Text {
         if let Text::Grown(text) = self
             && let Some(own) = Arc::get_mut(text)
         {
-            return own.extend_from_slice(more);
+            return append_long(more, own);
         }
         let length = self.bytes().len() + more.len();
         if let Text::Short { length: before, bytes } = self
@@ -77,7 +77,7 @@ impl Text {
         }
         let mut grown = Vec::with_capacity(2 * length);
         self.write(&mut grown);
-        grown.extend_from_slice(more);
+        append_long(more, &mut grown);
         *self = Text::Grown(Arc::new(grown));
     }
 
@@ -86,8 +86,8 @@ impl Text {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Text::Short { length, bytes } => append_padded(bytes, usize::from(*length), out),
-            Text::Long(bytes) => out.extend_from_slice(bytes),
-            Text::Grown(bytes) => out.extend_from_slice(bytes),
+            Text::Long(bytes) => append_long(bytes, out),
+            Text::Grown(bytes) => append_long(bytes, out),
         }
     }
 
@@ -135,7 +135,7 @@ fn few(text: &[u8]) -> u32 {
 pub(super) fn append(text: &[u8], out: &mut Vec<u8>) {
     let length = text.len();
     if length > 16 {
-        return out.extend_from_slice(text);
+        return append_long(text, out);
     }
     // Combined into a word from two pieces of fixed size, which may overlap; the surplus bytes are truncated.
     let word = if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
@@ -148,6 +148,19 @@ pub(super) fn append(text: &[u8], out: &mut Vec<u8>) {
         u128::from(few(text))
     };
     append_padded(&word.to_le_bytes(), length, out);
+}
+
+/// Appends a string of any length. Long ones in pieces: from about 2 KiB on, the C library moves bytes by `rep movsb`, which
+/// takes ten times as long on some processors if the target lies a few bytes further in its page than the source, as in
+/// `s = "," s` (AMD EPYC, glibc 2.36: 200,000 times 100 kB in 6.3 s, in pieces 0.6 s).
+#[inline]
+pub(super) fn append_long(text: &[u8], out: &mut Vec<u8>) {
+    const PIECE: usize = 1024;
+    if text.len() <= 2 * PIECE {
+        return out.extend_from_slice(text);
+    }
+    out.reserve(text.len());
+    text.chunks(PIECE).for_each(|piece| out.extend_from_slice(piece));
 }
 
 /// Appends a part of a text, usually a short one: together with the bytes after it that is one move.
