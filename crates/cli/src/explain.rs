@@ -141,6 +141,7 @@ fn pipeline_text(one: &Considered, request: &Request) -> String {
         .to_string()
         .replace("\\\"", "\"")
         .replace("\\'", "'")
+        .replace("\\\\", "\\")
 }
 
 fn script_json(rewritten: &Rewritten, request: &Request) -> String {

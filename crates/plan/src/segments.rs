@@ -31,7 +31,8 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]
 /// Returns why a native stage without native neighbours should stay a process.
 fn no_use_alone(at: usize, candidate: &Candidate) -> Option<&'static str> {
     let facts = candidate.facts()?;
-    if facts.output.copies.is_some() || facts.only_copies() {
+    // tee gains: it writes larger pieces than the real one.
+    if facts.only_copies() {
         return Some("alone it only copies, which the real one does as well");
     }
     let takes_pipe = at > 0 && reads_only_pipe(candidate) && !candidate.redirects_stdin;

@@ -49,6 +49,11 @@ impl Writer<'_> {
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
         let beginning = self.beginning(&self.lines(stages, of), &redirects);
+        if of.backquoted && beginning.contains(['\\', '`']) {
+            return Err(
+                "backquotes, and a path or an option of pelton's that would need escapes there".to_owned()
+            );
+        }
         let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
@@ -109,7 +114,6 @@ impl Writer<'_> {
         if of.backquoted && self.dialect == Dialect::Posix {
             return "1".to_owned();
         }
-
         let names = |span: Span| if self.dialect == Dialect::Bash { span.end } else { span.start };
         let line = |stage: &Stage| 1 + self.text[..names(stage.span)].matches('\n').count();
         let mut lines: Vec<String> = stages.iter().map(|stage| line(stage).to_string()).collect();

@@ -41,6 +41,8 @@ fn pipelines_become_calls_and_words_stay() {
     );
     assert_eq!(after("f() { cut -c1 | sort; }\nf"), "f() { PIPE --line=1 SEP cut -c1 SEP sort; }\nf");
     assert_eq!(after("x=$(sort a | uniq)"), "x=$(PIPE --line=1 SEP sort a SEP uniq)");
+    assert_eq!(after("x=`sort a | uniq`"), "x=`PIPE --line=1 SEP sort a SEP uniq`");
+    assert_eq!(after("x=`sort a \\\n| uniq`"), "x=`sort a \\\n| uniq`");
     assert_eq!(after("LC_ALL=C sort a | uniq"), "PIPE --line=1 SEP LC_ALL=C sort a SEP uniq");
 }
 
