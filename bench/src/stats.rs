@@ -24,7 +24,27 @@ pub fn median_difference(a: &[f64], b: &[f64]) -> f64 {
 
 /// Returns the median of each round's ratio `a / b`.
 pub fn median_ratio(a: &[f64], b: &[f64]) -> f64 {
-    median(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>())
+    median(&ratios(a, b))
+}
+
+/// Returns each round's ratio `a / b`.
+pub fn ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a / b).collect()
+}
+
+/// Returns the upper end of the 95% interval of the true median. It depends on the order of the values alone, not on how they
+/// are distributed. `None` for fewer than 6 values.
+pub fn highest_median(values: &[f64]) -> Option<f64> {
+    let (count, mut sorted) = (values.len(), values.to_vec());
+    sorted.sort_by(f64::total_cmp);
+    // The probability that `k` or fewer of `count` values are above their median, for k = 0, 1 …
+    let (mut exactly, mut at_most, mut above) = (0.5_f64.powi(count as i32), 0.0, 0);
+    while at_most + exactly <= 0.025 {
+        at_most += exactly;
+        exactly *= (count - above) as f64 / (above + 1) as f64;
+        above += 1;
+    }
+    sorted.get(count - above).copied()
 }
 
 #[cfg(test)]
@@ -37,6 +57,15 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert!(median(&[]).is_nan());
         assert_eq!(min(&[3.0, 1.0, 2.0]), 1.0);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_is_that_of_the_sign_test() {
+        let values = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();
+        assert_eq!(highest_median(&values(5)), None);
+        assert_eq!(highest_median(&values(6)), Some(6.0));
+        assert_eq!(highest_median(&values(21)), Some(16.0));
+        assert_eq!(highest_median(&values(100)), Some(61.0));
     }
 
     #[test]

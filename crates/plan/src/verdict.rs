@@ -352,7 +352,7 @@ mod tests {
             ("sort f | tee g | tac | head -n 1", "native { sort f ; tee g ; tac ; head -n 1 }"),
             ("sort f | tee g | nosuch", "native { sort f } | tee g | nosuch"),
             ("nosuch | tee g | nosuch", "nosuch | tee g | nosuch"),
-            ("tee g", "tee g"),
+            ("tee g", "native { tee g }"),
             ("cat f | tee g | nl", "native { cat f ; tee g ; nl }"),
         ] {
             assert_eq!(plan_text(text), plan, "{text}");
