@@ -10,6 +10,7 @@ use crate::source::Source;
 use crate::stateless;
 use crate::terminal::Look;
 use crate::terminal::When;
+use pelton_report::text::printable;
 use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
 use std::fmt::Write as _;
@@ -133,15 +134,7 @@ fn because(reason: &Option<String>) -> String {
 fn pipeline_text(one: &Considered, request: &Request) -> String {
     let text = request.text.to_string_lossy();
     let written = text.get(one.span.start..one.span.end).unwrap_or_default();
-    written
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .escape_debug()
-        .to_string()
-        .replace("\\\"", "\"")
-        .replace("\\'", "'")
-        .replace("\\\\", "\\")
+    printable(&written.split_whitespace().collect::<Vec<_>>().join(" "), true)
 }
 
 fn script_json(rewritten: &Rewritten, request: &Request) -> String {
