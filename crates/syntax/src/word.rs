@@ -554,37 +554,43 @@ impl<'t> Reader<'t> {
         }
         let span = self.c.since(start);
         self.crosses_lines(span.of(self.c.text))?;
-        let read = self.commands_in_backquotes(Span::new(start + 1, span.end - 1), quoted);
+        let inside = Span::new(start + 1, span.end - 1);
+        let is_plain = !inside.of(self.c.text).contains(['\\', '\n']);
         // bash parses the content when it runs it, dash at once.
-        if self.dialect == Dialect::Posix {
-            self.only_bash_refuses(read)?;
+        match self.dialect {
+            Dialect::Bash if is_plain => drop(self.commands_in_backquotes(inside)),
+            Dialect::Bash => {}
+            Dialect::Posix => {
+                let read = match is_plain {
+                    true => self.commands_in_backquotes(inside),
+                    false => {
+                        let text = without_escapes(inside.of(self.c.text), quoted);
+                        self.reads_all_of(&mut Reader::new(&text, self.dialect))
+                    }
+                };
+                self.only_bash_refuses(read)?;
+            }
         }
         builder.opaque(Reason::CommandSubstitution, span);
         Ok(())
     }
 
-    /// Reads the commands between two backquotes. Records their pipelines if they stand as the shell reads them: on
-    /// one line, without backslashes.
-    fn commands_in_backquotes(&mut self, inside: Span, quoted: bool) -> Read<()> {
-        let written = inside.of(self.c.text);
-        let is_plain = !written.contains(['\\', '\n']);
-        let unescaped = if is_plain { String::new() } else { without_escapes(written, quoted) };
-        let mut reader = match is_plain {
-            true => Reader::new(&self.c.text[..inside.end], self.dialect),
-            false => Reader::new(&unescaped, self.dialect),
-        };
-        reader.c.pos = if is_plain { inside.start } else { 0 };
-        reader.substitutions = self.substitutions + 1;
+    /// Reads commands that stand between two backquotes as the shell reads them, and records their pipelines.
+    fn commands_in_backquotes(&mut self, inside: Span) -> Read<()> {
+        let mut reader = Reader::new(&self.c.text[..inside.end], self.dialect);
+        reader.c.pos = inside.start;
         reader.loop_variables.clone_from(&self.loop_variables);
+        self.reads_all_of(&mut reader)?;
+        self.nested.extend(reader.nested.into_iter().map(|one| Nested { backquoted: true, ..one }));
+        Ok(())
+    }
+
+    /// Reads a list of commands in a substitution to the end of the text.
+    fn reads_all_of(&self, reader: &mut Reader<'_>) -> Read<()> {
+        reader.substitutions = self.substitutions + 1;
         reader.nest_as_deep_as(self)?;
         reader.list()?;
-        if reader.c.peek().is_some() {
-            return reader.unexpected();
-        }
-        if is_plain {
-            self.nested.extend(reader.nested.into_iter().map(|one| Nested { backquoted: true, ..one }));
-        }
-        Ok(())
+        if reader.c.peek().is_some() { reader.unexpected() } else { Ok(()) }
     }
 
     /// Reads `$'…'` with bash's escapes, from the quote on.
