@@ -74,7 +74,7 @@ impl Value {
         let mut whole = Vec::new();
         self.write(&mut whole);
         whole.extend_from_slice(more);
-        *self = Value::text(&whole);
+        self.take_text(&mut whole);
     }
 
     /// Sets input, likewise in place.
