@@ -606,12 +606,13 @@ fn builtins_print_before_a_reader_that_ends_early() {
         .iter()
         .flat_map(|text| [([pelton, "run"].to_vec(), text), ([pelton, "run", "--faithful"].to_vec(), text)])
     {
-        // On a busy machine a builtin may be late, in the shell too: what counts is a rate that stays.
-        let late = || {
-            let failed = failures(&argv, pipeline);
-            (failed >= 5 && failed > 3 + failures(&["bash", "-c"], pipeline)).then_some(failed)
-        };
-        let failed: Vec<usize> = std::iter::repeat_with(late).take(4).map_while(|failed| failed).collect();
-        assert!(failed.len() < 4, "{argv:?} {pipeline}: {failed:?} of 20 runs each ended by SIGPIPE");
+        // On a busy machine a builtin may be late now and then, in the shell too: a rate that seems too high is measured
+        // over four times as many runs.
+        let (mut failed, mut runs) = (failures(&argv, pipeline), 20);
+        if failed >= 5 {
+            failed += (0..3).map(|_| failures(&argv, pipeline)).sum::<usize>();
+            runs = 80;
+        }
+        assert!(4 * failed < runs, "{argv:?} {pipeline}: {failed} of {runs} runs ended by SIGPIPE");
     }
 }
