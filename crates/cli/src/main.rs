@@ -2,6 +2,7 @@
 
 mod args;
 mod arrivals;
+mod attached_values;
 mod buffer;
 mod check;
 mod compare;
@@ -81,7 +82,7 @@ fn work() -> ExitCode {
 
 /// Parses the arguments. clap would write an error in pieces, between other messages.
 fn arguments() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
+    Cli::try_parse_from(attached_values::separated(std::env::args_os(), Cli::command)).map_err(|error| {
         if !error.use_stderr() {
             error.exit();
         }

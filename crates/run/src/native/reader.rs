@@ -3,7 +3,7 @@
 use super::meter;
 use super::out::Out;
 use super::scale_up::{Growth, Stream};
-use super::source::{Source, TRICKLE, comes_soon, read_before, read_range};
+use super::source::{Source, comes_soon, read_before, read_range};
 use memchr::memchr;
 use pelton_commands::Messages;
 use pelton_commands::io_errors::Caller;
@@ -238,17 +238,16 @@ impl Reader {
             }
             let source = &mut self.sources[self.at];
             let regular = source.is_regular();
-            // Output for a slow input is written as it comes.
-            let waits = !regular && out.holds_any();
-            if waits && !comes_soon(source.opened()?.as_fd(), out) {
+            let since_ns = (!regular).then(clock::now_ns);
+            // Output for a slow input is written as it comes. Without any, the read itself may block, which saves
+            // a call.
+            if !regular && out.holds_any() && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
                 out.let_out();
             }
-            // Without pending output the read itself may block, which saves a call.
-            let since_ns = if regular || waits { None } else { Some(clock::now_ns()) };
             self.block.fill(source)?;
-            if since_ns.is_some_and(|since_ns| clock::now_ns() - since_ns >= TRICKLE.as_nanos() as u64) {
-                self.growth.pause();
+            if let Some(since_ns) = since_ns {
+                self.growth.waited(clock::now_ns() - since_ns);
             }
             if self.block.read == 0 {
                 return Ok(Ok(Flow::More));

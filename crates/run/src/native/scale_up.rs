@@ -18,12 +18,21 @@ use std::time::Duration;
 /// Decides when to scale up.
 pub struct Growth {
     elastic: Arc<Elastic>,
-    /// When the current busy period began, and the bytes read by then: since then, input was always
-    /// available.
-    busy_since: Option<(u64, u64)>,
+    /// The current busy period: since it began, input was always available.
+    busy: Option<Busy>,
     warm_up_ns: u64,
     /// Whether a team's work was discarded and redone: this is not tried again.
     redone: bool,
+}
+
+/// A period in which input was always available.
+#[derive(Clone, Copy)]
+struct Busy {
+    since_ns: u64,
+    /// Bytes read by then.
+    bytes_before: u64,
+    /// Time spent since then in reads, as far as it was measured.
+    read_ns: u64,
 }
 
 /// Work that lasted this long will probably last: a thread costs about a tenth of that. Tiny inputs never
@@ -34,12 +43,20 @@ const LONG_NS: u64 = 20_000_000;
 /// A pass that reads this many bytes per ns is limited by memory, and more threads only add cost: `wc -l` of 100 MB took
 /// 25 ms with one thread and with two, which used 1.5 times the CPU (`bench sweep`, `vm`).
 const MEMORY_PACE: u64 = 3;
+/// Of an input that one thread at a time must read (a pipe), a block goes to another thread at a cost of 20 to 50 us,
+/// and a team reads no faster than its first thread did. It gains only if kernels take at least this long for a block,
+/// and this many times as long as the reads, waits for the writer included. `dd bs=64k |`, one
+/// thread and two: `grep -c nosuch` (30 us a block) 0.08 s and 0.16, `awk '{print $2}'` (140 us) 0.12 and 0.11,
+/// `awk '{c[$1]++}'` (220 us) 0.21 and 0.20, `grep -Ec 'GET .*(js|css)'` (300 us) 0.25 and 0.21, `sed -E` (2.6 ms) 2.2
+/// and 1.1 (100 MB, `vm`).
+const WORTH_HANDING_OVER_NS: u64 = 200_000;
+const PASS_SETS_THE_PACE: u64 = 4;
 /// The least rest of a file worth a team.
 const WORTH_BYTES: u64 = 1 << 20;
 
 impl Growth {
     pub fn new() -> Self {
-        Growth { elastic: Arc::new(Elastic::new()), busy_since: None, warm_up_ns: WARM_UP_NS, redone: false }
+        Growth { elastic: Arc::new(Elastic::new()), busy: None, warm_up_ns: WARM_UP_NS, redone: false }
     }
 
     /// Returns the resources for kernels.
@@ -49,13 +66,20 @@ impl Growth {
 
     /// Ends the busy period: nothing came for a while.
     pub fn pause(&mut self) {
-        self.busy_since = None;
+        self.busy = None;
+    }
+
+    /// Counts a read of an input that can make it wait.
+    pub fn waited(&mut self, ns: u64) {
+        if let Some(busy) = &mut self.busy {
+            busy.read_ns += ns;
+        }
     }
 
     /// Doubles the warm-up after a team met an unsupported block: it may happen again, and a team that keeps
     /// stopping costs more than it gains.
     pub fn be_wary(&mut self) {
-        self.busy_since = None;
+        self.busy = None;
         self.warm_up_ns = self.warm_up_ns.saturating_mul(2);
     }
 
@@ -85,17 +109,22 @@ impl Growth {
             return self.elastic.wanted(1) > 1;
         }
         let now_ns = clock::now_ns();
-        let (since_ns, before) = *self.busy_since.get_or_insert((now_ns, bytes));
-        let busy_ns = now_ns - since_ns;
-        // Nothing is known of another input.
-        let pace = bytes.checked_sub(before).filter(|bytes| *bytes > 0).zip(left_bytes);
-        if pace.is_some_and(|(bytes, _)| bytes >= busy_ns.saturating_mul(MEMORY_PACE)) {
+        let busy = *self.busy.get_or_insert(Busy { since_ns: now_ns, bytes_before: bytes, read_ns: 0 });
+        let busy_ns = now_ns - busy.since_ns;
+        let bytes = bytes.saturating_sub(busy.bytes_before);
+        let is_long_enough = match left_bytes {
+            Some(left) => lasts(busy_ns, bytes, left, self.warm_up_ns),
+            None => busy_ns >= self.warm_up_ns,
+        };
+        if !is_long_enough {
             return false;
         }
-        let lasts = pace.is_some_and(|(bytes, left)| busy_ns.saturating_mul(left) / bytes >= LONG_NS);
-        busy_ns >= if lasts { self.warm_up_ns / 6 } else { self.warm_up_ns }
-            && left_bytes.is_none_or(|bytes| bytes >= WORTH_BYTES)
-            && self.elastic.wanted(1) > 1
+        if left_bytes.is_none() && !sets_the_pace(busy_ns, busy.read_ns, bytes) {
+            // The writer may be faster later.
+            self.busy = None;
+            return false;
+        }
+        self.elastic.wanted(1) > 1
     }
 
     /// Runs a team as long as it works.
@@ -111,6 +140,26 @@ impl Growth {
         self.redone |= left.redo;
         left
     }
+}
+
+/// Whether a file of which this many bytes took that long, and with `left` more, is worth a team.
+fn lasts(busy_ns: u64, bytes: u64, left: u64, warm_up_ns: u64) -> bool {
+    if bytes == 0 {
+        return busy_ns >= warm_up_ns && left >= WORTH_BYTES;
+    }
+    if bytes >= busy_ns.saturating_mul(MEMORY_PACE) {
+        return false;
+    }
+    let is_long = busy_ns.saturating_mul(left) / bytes >= LONG_NS;
+    busy_ns >= if is_long { warm_up_ns / 6 } else { warm_up_ns } && left >= WORTH_BYTES
+}
+
+/// Whether it is the kernels that set the pace of a pass, not its reads or the writer of its input, and a block
+/// takes them much longer than a thread needs to hand it over.
+fn sets_the_pace(busy_ns: u64, read_ns: u64, bytes: u64) -> bool {
+    let kernels_ns = busy_ns.saturating_sub(read_ns);
+    kernels_ns.saturating_mul(BLOCK_BYTES as u64) >= bytes.saturating_mul(WORTH_HANDING_OVER_NS)
+        && kernels_ns >= read_ns.saturating_mul(PASS_SETS_THE_PACE)
 }
 
 /// A regular file whose ranges are handed out, and read by the worker that takes them: for cheap kernels,
@@ -552,6 +601,19 @@ mod tests {
         chain.end_input(&mut kept).expect("ended");
         chain.finish(&mut kept).expect("finished");
         kept.0
+    }
+
+    #[test]
+    fn a_pass_sets_the_pace_if_its_kernels_take_longer_than_reads_and_hand_overs() {
+        let blocks = 100 * BLOCK_BYTES as u64;
+        let pass = |kernels_us: u64, read_us: u64| {
+            sets_the_pace(100_000 * (kernels_us + read_us), 100_000 * read_us, blocks)
+        };
+        assert!(pass(2600, 40) && pass(300, 40));
+        assert!(!pass(30, 40), "a fast kernel");
+        assert!(!pass(150, 10), "a hand-over for each block costs as much as it gains");
+        assert!(!pass(300, 200), "the writer is as slow");
+        assert!(sets_the_pace(3_000_000, 0, 0), "one long block");
     }
 
     #[test]

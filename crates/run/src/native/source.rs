@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// An input that gives nothing for this long is slow.
-pub const TRICKLE: Duration = Duration::from_millis(40);
+const TRICKLE: Duration = Duration::from_millis(40);
 
 /// One input of the first kernel.
 pub struct Source {
