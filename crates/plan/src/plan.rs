@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Decides what runs natively, and how.
-pub fn plan(candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &Switches) -> Planned {
+pub fn plan(mut candidates: Vec<Candidate>, surroundings: &Surroundings, switches: &Switches) -> Planned {
+    verdict::put_in_order(&mut candidates);
     let mut verdicts = verdict::verdicts(&candidates, surroundings, switches);
     let grouped = segments::segments(&candidates, &mut verdicts);
     let mut decisions: Vec<Decision> = candidates

@@ -2,6 +2,7 @@
 
 use crate::graph::{Candidate, Surroundings, Switches};
 use pelton_commands::{Accept, Accepted, Class, Declined, Facts, Input};
+use std::sync::Arc;
 
 /// Returns the verdict on each stage: it runs natively, with these facts, or stays a process for a reason.
 pub(crate) fn verdicts<'a>(
@@ -181,23 +182,37 @@ fn keep_spawners(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     }
 }
 
-/// Keeps awk a process if its array order could show: no kernel knows that order. It does not show if a later
-/// stage sorts the lines, natively or not.
-fn keep_orders(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
-    for at in 0..verdicts.len() {
-        if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.order_is_unspecified) {
-            continue;
-        }
-        let sorted = candidates.get(at + 1).is_some_and(|reader| {
-            let sorts = reader.facts().is_some_and(|facts| facts.input.ignores_order);
-            sorts && !reader.redirects_stdin
-        });
-        if !sorted || candidates[at].redirects_stdout {
-            let reason =
-                "it prints in the order in which it keeps an array, and nothing sorts what it prints";
-            verdicts[at] = Declined::because(reason);
+/// Lets commands whose order would show print in the real order, where that is known.
+pub(crate) fn put_in_order(candidates: &mut [Candidate]) {
+    for at in 0..candidates.len() {
+        if let Ok(accepted) = &candidates[at].command
+            && accepted.facts.output.order_is_unspecified
+            && !is_sorted(candidates, at)
+            && let Some(command) = accepted.command.in_real_order()
+        {
+            candidates[at].command = Ok(Arc::new(Accepted::new(command)));
         }
     }
+}
+
+/// Keeps awk a process if its array order could show, and is not known.
+fn keep_orders(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
+    for (at, verdict) in verdicts.iter_mut().enumerate() {
+        let has_own_order = verdict.as_ref().is_ok_and(|facts| facts.output.order_is_unspecified);
+        if has_own_order && !is_sorted(candidates, at) {
+            let reason =
+                "it prints in the order in which it keeps an array, and nothing sorts what it prints";
+            *verdict = Declined::because(reason);
+        }
+    }
+}
+
+/// Whether a later stage sorts the lines of this one, natively or not.
+fn is_sorted(candidates: &[Candidate], at: usize) -> bool {
+    let is_sorted_by = |reader: &Candidate| {
+        reader.facts().is_some_and(|facts| facts.input.ignores_order) && !reader.redirects_stdin
+    };
+    !candidates[at].redirects_stdout && candidates.get(at + 1).is_some_and(is_sorted_by)
 }
 
 /// Whether it reads the whole pipe before it, and nothing else that might make it fail.
@@ -326,7 +341,7 @@ mod tests {
 
     #[test]
     fn awk_prints_an_array_natively_where_it_is_sorted() {
-        let counts = "awk '{c[$1]++}END{for(k&in&c)print(c[k])}' f".replace('&', "\t");
+        let counts = "awk '{c[NF]++}END{for(k&in&c)print(c[k])}' f".replace('&', "\t");
         let other = "it prints in the order in which it keeps an array, and nothing sorts what it prints";
         for (behind, native) in [
             ("sort -rn", true),
@@ -341,6 +356,9 @@ mod tests {
             assert_eq!(plan_text(&text).starts_with("native { awk"), native, "{text}");
         }
         assert_eq!(reasons(&counts, "awk"), [other]);
+        // mawk's order of keys that are text is known.
+        let known = counts.replace("NF", "$1");
+        assert_eq!(plan_text(&format!("{known} | nl")).matches("native").count(), 1);
     }
 
     #[test]

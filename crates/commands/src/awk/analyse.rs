@@ -12,6 +12,18 @@ use super::visit::{each_expr, each_statement, every_statement};
 /// The name in [`Analysis::joined`] for `$0` and what depends on it.
 pub(super) const LAST_RECORD: &str = "the last record";
 
+/// How the order in which an array keeps its keys shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum ArrayOrder {
+    /// It does not.
+    #[default]
+    Hidden,
+    /// Only in the order of whole lines, which a later sort hides.
+    InLines,
+    /// In more than that: why the program can be served only in that very order.
+    Shown(String),
+}
+
 /// The results of the analysis.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analysis {
@@ -32,8 +44,7 @@ pub(super) struct Analysis {
     pub(super) whole_lines: bool,
     /// Whether it may end with an error that shows its position.
     pub(super) may_fail: bool,
-    /// Whether the elements of an array are printed in their internal order.
-    pub(super) any_order: bool,
+    pub(super) array_order: ArrayOrder,
     /// Whether it has an END, where changes of BEGIN would show.
     pub(super) has_end: bool,
 }
@@ -81,7 +92,7 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
         each_statement(statement, &mut |statement| exits |= matches!(statement, Statement::Exit(_)));
     }
     analysis.exits = exits;
-    analysis.any_order = super::for_in_order::check(program, names, &mut looker)?;
+    analysis.array_order = super::for_in_order::check(program, names, &mut looker)?;
     super::whole_lines::check_loops(program, &mut looker)?;
     Ok(analysis)
 }

@@ -1,5 +1,7 @@
 //! The arguments of awk: options, the program, files; and what the program itself sets before it reads input.
 
+use std::collections::BTreeSet;
+
 use crate::{Accept, Declined, Input, Scripts};
 
 use super::Dialect;
@@ -117,7 +119,8 @@ pub(super) fn given<'a>(
         variables: &line.variables,
         fs: line.fs.clone().or_else(|| of_line("FS")).unwrap_or_else(|| b" ".to_vec()),
         rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),
-        sums: std::collections::BTreeSet::new(),
+        sums: BTreeSet::new(),
+        kept: BTreeSet::new(),
     };
     let mut counted = 0;
     for statement in program.begin.iter().flatten() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::kept_order::Lookups;
 use super::number;
 use super::text::{Text, same};
 use super::value::Value;
@@ -29,6 +30,8 @@ pub(super) struct Array {
     places: HashTable<u32>,
     /// All keys as last requested, until they change.
     keys: Option<Arc<[Text]>>,
+    /// Set if its keys are kept in mawk's order: all of them are texts then.
+    lookups: Option<Box<Lookups>>,
     seed: Seed,
 }
 
@@ -157,8 +160,14 @@ impl Array {
             texts: Vec::new(),
             places: HashTable::new(),
             keys: None,
+            lookups: None,
             seed,
         }
+    }
+
+    /// Makes an array that keeps mawk's order, for keys that are texts.
+    pub(super) fn in_kept_order(seed: Seed) -> Self {
+        Array { lookups: Some(Box::default()), ..Array::new(seed) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -166,8 +175,15 @@ impl Array {
     }
 
     #[inline]
-    pub(super) fn contains(&self, key: Key) -> bool {
+    pub(super) fn contains(&mut self, key: Key) -> bool {
         match key {
+            key if self.lookups.is_some() => {
+                let found = as_text(key, |text| self.place_of(text, self.seed.hash(text)));
+                if let (Some(place), Some(lookups)) = (found, &mut self.lookups) {
+                    lookups.found(place);
+                }
+                found.is_some()
+            }
             Key::Number(number) => match self.list.get(number as usize) {
                 Some(slot) => slot.is_some(),
                 None => self.is_in_numbers(number),
@@ -192,6 +208,9 @@ impl Array {
     fn at_text(&mut self, text: &[u8]) -> &mut Value {
         let hash = self.seed.hash(text);
         let place = self.place_of(text, hash).unwrap_or_else(|| self.new_text(text, hash));
+        if let Some(lookups) = &mut self.lookups {
+            lookups.found(place);
+        }
         &mut self.texts[place].1
     }
 
@@ -217,6 +236,9 @@ impl Array {
             *moved = place;
         }
         texts.swap_remove(place as usize);
+        if let Some(lookups) = &mut self.lookups {
+            lookups.remove(place as usize);
+        }
     }
 
     /// Returns the element, created if missing.
@@ -235,6 +257,7 @@ impl Array {
     #[inline]
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
+            Key::Number(_) if self.lookups.is_some() => as_text(key, |text| self.at_text(text)),
             Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
             Key::Number(number) => self.at_number(number),
             Key::Text(text) => self.at_text(text),
@@ -308,6 +331,7 @@ impl Array {
     pub(super) fn remove(&mut self, key: Key) {
         self.keys = None;
         match key {
+            Key::Number(_) if self.lookups.is_some() => as_text(key, |text| self.remove_text(text)),
             Key::Number(number) if (number as usize) < self.list.len() => {
                 self.in_list -= usize::from(self.list[number as usize].take().is_some());
             }
@@ -327,6 +351,9 @@ impl Array {
         self.numbers.clear();
         self.texts.clear();
         self.places.clear();
+        if let Some(lookups) = &mut self.lookups {
+            lookups.clear();
+        }
     }
 
     /// Calls `call` for each element.
@@ -342,6 +369,10 @@ impl Array {
 
     /// Returns all keys. Those of a small array are cached.
     pub(super) fn keys(&mut self) -> Arc<[Text]> {
+        if let Some(lookups) = &self.lookups {
+            let sorted = lookups.sorted(|index| self.texts[index].0.bytes());
+            return sorted.into_iter().map(|index| self.texts[index].0.clone()).collect();
+        }
         if let Some(keys) = &self.keys {
             return Arc::clone(keys);
         }
@@ -357,6 +388,14 @@ impl Array {
             keys.push(key.text(&mut digits));
         });
         keys
+    }
+}
+
+/// Passes the text of a key to `call`.
+fn as_text<T>(key: Key, call: impl FnOnce(&[u8]) -> T) -> T {
+    match key {
+        Key::Text(text) => call(text),
+        Key::Number(_) => call(key.text(&mut Vec::new()).bytes()),
     }
 }
 

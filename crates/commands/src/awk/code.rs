@@ -43,6 +43,8 @@ pub(super) struct Code {
     /// The initial values of the global variables.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
+    /// Those whose keys are kept in mawk's order.
+    pub(super) in_kept_order: Vec<usize>,
     pub(super) ranges: usize,
     pub(super) fields: Separator,
     pub(super) record_end: u8,
@@ -298,7 +300,11 @@ impl Code {
     /// Makes the empty arrays.
     pub(super) fn tables(&self) -> Vec<Array> {
         let seed = super::array::Seed::new();
-        (0..self.arrays).map(|_| Array::new(seed)).collect()
+        let make = |number| match self.in_kept_order.contains(&number) {
+            true => Array::in_kept_order(seed),
+            false => Array::new(seed),
+        };
+        (0..self.arrays).map(make).collect()
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Compiled {
     pub(super) code: Code,
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
+    /// The arrays whose order is known ([`InitialState::kept`]).
+    pub(super) kept: Vec<usize>,
 }
 
 /// What is known before the program runs.
@@ -37,6 +39,8 @@ pub(super) struct InitialState<'a> {
     pub(super) rs: Vec<u8>,
     /// Variables that are only added to before the end.
     pub(super) sums: BTreeSet<String>,
+    /// Arrays whose order is known.
+    pub(super) kept: BTreeSet<String>,
 }
 
 pub(super) struct Compiler<'a> {
@@ -100,6 +104,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         end,
         globals,
         arrays: compiler.tables.len(),
+        in_kept_order: Vec::new(),
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
@@ -107,7 +112,8 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         gate,
         choice,
     };
-    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators })
+    let kept = given.kept.iter().filter_map(|name| compiler.tables.get(name).copied()).collect();
+    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators, kept })
 }
 
 /// Returns the separator for this value of FS or argument of `split`.

@@ -1,15 +1,16 @@
-//! `for (k in a)`: each awk has its own order. It is accepted if it cannot show, or only in the order of
-//! printed lines, which a later sort hides; otherwise declined.
+//! `for (k in a)`: each awk has its own order. It cannot show, or only in the order of printed lines, which a later sort
+//! hides, or in more; then it must be known ([`kept_order`](super::kept_order)).
 
-use crate::{Accept, Declined};
+use crate::Accept;
 
+use super::analyse::ArrayOrder;
 use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Expr, Order, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr};
 
-/// Whether lines are printed in that order. Declines if more depends on it.
-pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Accept<bool> {
+/// Returns how that order shows.
+pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Accept<ArrayOrder> {
     let mut printed = false;
     for (owner, statement) in bodies(program) {
         let mut loops = Vec::new();
@@ -22,15 +23,17 @@ pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Ac
             if !is_order_free(program, names, looker, owner, name, body)?
                 || used_behind(program, owner, name, whole)
             {
-                return Declined::because(format!("what it does for (.. in {array}) depends on the order"));
+                let reason = format!("what it does for (.. in {array}) depends on the order");
+                return Ok(ArrayOrder::Shown(reason));
             }
             printed |= looker.statement(owner, body)?.prints;
         }
     }
-    if printed && !super::whole_lines::prints_whole_lines(program) {
-        return Declined::because("parts of lines are printed in the order of an array");
-    }
-    Ok(printed)
+    Ok(match printed {
+        false => ArrayOrder::Hidden,
+        true if super::whole_lines::prints_whole_lines(program) => ArrayOrder::InLines,
+        true => ArrayOrder::Shown("parts of lines are printed in the order of an array".to_owned()),
+    })
 }
 
 /// Whether the loop variable is read outside the loop, where the last key would show.

@@ -28,6 +28,7 @@ mod for_in_order;
 mod format;
 mod fractional_keys;
 mod gawk;
+mod kept_order;
 mod kernel;
 mod length_filter;
 mod lex;
@@ -66,7 +67,7 @@ use crate::{
     OutputFacts, Scripts,
 };
 
-use analyse::{Analysis, LAST_RECORD};
+use analyse::{Analysis, ArrayOrder, LAST_RECORD};
 use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
 use kernel::{AwkKernel, ProgramTraits};
@@ -136,7 +137,7 @@ impl Dialect {
 }
 
 /// The parsed arguments of `awk`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Awk {
     compiled: Compiled,
     analysis: Analysis,
@@ -204,7 +205,19 @@ fn accept_as(
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
     }
-    let analysis = analyse::analyse(&program, &names, &line.variables)?;
+    let mut analysis = analyse::analyse(&program, &names, &line.variables)?;
+    let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
+    if analysis.array_order == ArrayOrder::InLines && !whole_lines {
+        analysis.array_order =
+            ArrayOrder::Shown("parts of lines are printed in the order of an array".to_owned());
+    }
+    let kept = match analysis.array_order {
+        ArrayOrder::Hidden => None,
+        _ => dialect.is_mawk().then(|| kept_order::looped_over(&program)).flatten(),
+    };
+    if let (ArrayOrder::Shown(reason), None) = (&analysis.array_order, &kept) {
+        return Declined::because(reason.clone());
+    }
     // Of bytes that are no characters it warns, with the number of the record.
     let warns_of_bytes = dialect.has_characters() && gawk::counts_characters(&program);
     if dialect.is_gawk() {
@@ -230,6 +243,7 @@ fn accept_as(
     let (folds, no_fold) = (sums.is_ok(), sums.as_ref().err().cloned());
     let fold::Sums { names: sums, count: adds_ones } = sums.unwrap_or_default();
     given.sums = sums;
+    given.kept = kept.unwrap_or_default();
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
@@ -245,10 +259,6 @@ fn accept_as(
     let apart = analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns;
     let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
-    let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
-    if analysis.any_order && !whole_lines {
-        return Declined::because("parts of lines are printed in the order of an array");
-    }
     // A process that continues reads a pipe.
     let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
     // mawk reads and writes numbers with the locale's decimal point, the others with that of C.
@@ -335,18 +345,26 @@ fn accept_as(
             format!("its records are worked on in order: {}", why_in_order(&analysis, no_fold, names_a_file))
         }
     };
-    Ok(Box::new(Awk {
-        sharing,
-        compiled,
-        analysis,
-        manner,
-        firsts,
-        inputs,
-        scripts,
-        resume,
-        begin_prints,
-        warns,
+    let awk =
+        Awk { sharing, compiled, analysis, manner, firsts, inputs, scripts, resume, begin_prints, warns };
+    Ok(Box::new(match awk.analysis.array_order {
+        ArrayOrder::Shown(_) => awk.in_kept_order(),
+        _ => awk,
     }))
+}
+
+impl Awk {
+    /// Keeps mawk's order of the arrays that are looped over; it must be known. Their records are then worked on in order.
+    fn in_kept_order(mut self) -> Self {
+        self.compiled.code.in_kept_order = self.compiled.kept.clone();
+        self.analysis.array_order = ArrayOrder::Hidden;
+        self.manner = ProgramTraits { shares: false, folds: false, ..self.manner };
+        self.firsts = None;
+        self.sharing =
+            "its records are worked on in order: it prints in the order in which it keeps an array"
+                .to_owned();
+        self
+    }
 }
 
 /// Returns why threads cannot share its records.
@@ -443,7 +461,7 @@ impl Command for Awk {
             input: InputFacts { stops_early, ..InputFacts::default() },
             output: OutputFacts {
                 blocks_until_eof: reads && !each_alone && !analysis.prints_records && !self.begin_prints,
-                order_is_unspecified: analysis.any_order,
+                order_is_unspecified: analysis.array_order != ArrayOrder::Hidden,
                 ..OutputFacts::default()
             },
             diagnostics: Diagnostics {
@@ -466,5 +484,10 @@ impl Command for Awk {
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         self.resume.clone()
+    }
+
+    fn in_real_order(&self) -> Option<Box<dyn Command>> {
+        let is_known = !self.compiled.kept.is_empty() && self.analysis.array_order != ArrayOrder::Hidden;
+        is_known.then(|| Box::new(self.clone().in_kept_order()) as Box<dyn Command>)
     }
 }

@@ -5,6 +5,7 @@
 //! read again from its beginning if an awk prints a message; one without a name is shared only if no awk can
 //! print one.
 
+use super::analyse::ArrayOrder;
 use super::arguments::Line;
 use super::names::{Names, bodies};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
@@ -99,7 +100,7 @@ fn alone(program: &Program, line: &Line) -> Accept<bool> {
     if let Some(name) = analysis.carried.first() {
         return Declined::because(format!("a record finds {name} as another has left it"));
     }
-    if analysis.ranges || analysis.counts || analysis.exits || analysis.any_order {
+    if analysis.ranges || analysis.counts || analysis.exits || analysis.array_order != ArrayOrder::Hidden {
         return Declined::because("its records know of each other");
     }
     if analyse::redirects(program) {

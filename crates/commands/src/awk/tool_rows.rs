@@ -115,7 +115,8 @@ const BASE: Tool = Tool {
     only_prints,
     io_errors: MAWK_ERRORS,
     standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput],
+    // With WHINY_USERS set, mawk and gawk sort what they loop over.
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput, Unsuitable::Variable("WHINY_USERS")],
     probes: &[],
     cost: |_| Rate::real(2.2, 0.3),
     other_versions: &[

@@ -149,6 +149,12 @@ pub trait Command: Send + Sync + fmt::Debug {
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
         None
     }
+
+    /// Returns a command that does the same and prints its lines in the real command's order, perhaps slower, if this one
+    /// does not ([`OutputFacts::order_is_unspecified`](crate::OutputFacts::order_is_unspecified)) and the order is known.
+    fn in_real_order(&self) -> Option<Box<dyn Command>> {
+        None
+    }
 }
 
 /// An accepted command with its facts.

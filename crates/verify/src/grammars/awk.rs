@@ -327,6 +327,9 @@ impl Writer<'_> {
         if self.rng.chance(10) {
             return self.printed();
         }
+        if self.rng.chance(8) {
+            return self.kept();
+        }
         let mut items = Vec::new();
         if self.rng.chance(15) {
             let body = self.body(1);
@@ -380,6 +383,77 @@ impl Writer<'_> {
             })
             .collect();
         format!("{begin}{{ printf \"{conversions}\\n\", {} }}", args.join(", "))
+    }
+
+    /// Arrays that are looped over in the order in which they are kept, with keys that are text.
+    fn kept(&mut self) -> String {
+        let mut rules = Vec::new();
+        if self.rng.chance(20) {
+            let (count, step) = (self.rng.pick(&[9, 768, 769, 1600]), self.rng.pick(&[1, 7, 1008]));
+            rules.push(format!("BEGIN {{ for (i = 0; i < {count}; i++) c[\"k\" i * {step} % 1009] = i }}"));
+        }
+        for _ in 0..self.rng.pick(&[1, 1, 2, 3]) {
+            let (test, looks_up) =
+                (self.pick(&["", "", "NR > 2 ", "$1 in c ", "!($2 in d) "]), self.looks_up());
+            rules.push(format!("{test}{{ {looks_up} }}"));
+        }
+        if self.rng.chance(15) {
+            rules.push(format!("NR % 3 == 1 {{ {} }}", self.loop_over()));
+        }
+        rules.push(format!("END {{ {} }}", self.loop_over()));
+        rules.join(" ")
+    }
+
+    /// Something that looks up elements.
+    fn looks_up(&mut self) -> String {
+        let key = self.pick(&[
+            "$1",
+            "$1",
+            "$2",
+            "$0",
+            "$NF",
+            "$1 \",\" $2",
+            "$1, $3",
+            "substr($0, 3, 4)",
+            "tolower($2)",
+            "x",
+            "d[$1]",
+            "\"k\" NR % 7",
+            "\"\"",
+            "\"12\"",
+            "sprintf(\"%d\", $1)",
+            "(NR % 2 ? $1 : $2)",
+        ]);
+        let form = self.pick(&[
+            "c[KEY]++",
+            "c[KEY] += NF",
+            "c[KEY] = c[KEY] $2",
+            "c[KEY]",
+            "if (KEY in c) n++",
+            "if (!((KEY) in c)) d[KEY] = NR",
+            "delete c[KEY]",
+            "x = KEY; c[x] = NR; d[KEY] = $2",
+            "for (i = 1; i <= NF; i++) c[$i]++",
+            "n += split($0, p); for (i = n; i > 0; i--) c[p[i]] = d[KEY] p[i]",
+            "c[KEY]++; $2 = KEY; d[$2]++",
+            "if (NR == 4) delete c; c[KEY] = 1",
+            "for (k in c) if (k == KEY) delete c[k]; c[KEY] = NR",
+            "print c[KEY]++, d[KEY]",
+        ]);
+        form.replace("(KEY)", &format!("({key})")).replace("KEY", &key)
+    }
+
+    /// A loop whose order shows.
+    fn loop_over(&mut self) -> String {
+        self.pick(&[
+            "for (k in c) print k, c[k]",
+            "for (k in c) print c[k], k; for (k in d) print k",
+            "for (k in c) printf \"%s=%s;\", k, c[k]; print n",
+            "for (k in c) s = s \" \" k; print s",
+            "for (k in c) { if (n++ < 5) print k; d[k] = n } for (k in d) print d[k], k",
+            "for (k in c) { print k; delete c[k]; if (++m > 3) break } for (k in c) print \"left\", k",
+            "for (k in d) if (k in c) print k; for (k in c) print k, d[k]",
+        ])
     }
 
     /// A function, and what calls it. The parameter hides a variable of the same name.
