@@ -122,6 +122,35 @@ const SUBSTITUTIONS: [&str; 9] = [
     "if test -n \"`…`\"; then\n…\nfi",
 ];
 
+/// What a function does, and lines of a script without anything but lists: messages name the script and the line.
+const FAILING: [&str; 10] = [
+    "nocmd",
+    "echo ${x:?no}",
+    "ls > nosuch/x",
+    "cd nosuch",
+    "[ 1 -eq x ]",
+    "echo $1 | sort",
+    "return 3",
+    "cat < nosuch",
+    "echo $((1/0))",
+    "sort w nosuch | uniq",
+];
+const FLAT: [&str; 13] = [
+    "echo 1",
+    "f",
+    "f b a",
+    "f | sort",
+    "echo b | f",
+    "f; f",
+    "f && echo y",
+    "f > out; cat out | uniq",
+    "sort w | uniq",
+    "sort w nosuch | uniq",
+    "nocmd | sort",
+    "nocmd",
+    "ls > nosuch/x",
+];
+
 struct Scripts(Random);
 
 impl Scripts {
@@ -166,7 +195,18 @@ impl Scripts {
         self.0.pick(&COMPOUNDS).replace('…', &inner.join("\n"))
     }
 
+    /// Returns a script of a function and lists.
+    fn flat(&mut self) -> String {
+        let (first, second) = (self.0.pick(&FAILING), self.0.pick(&FAILING));
+        let mut lines = vec![format!("f() {{\n{first}\n{second}\n}}")];
+        lines.extend((0..1 + self.0.below(4)).map(|_| (*self.0.pick(&FLAT)).to_owned()));
+        lines.join("\n") + "\n"
+    }
+
     fn script(&mut self, shell: &str) -> String {
+        if self.0.below(8) == 0 {
+            return self.flat();
+        }
         let mut lines = vec!["i=0 x=w e= p=a o=out".to_owned()];
         for _ in 0..self.0.below(3) {
             let setting = self.0.pick(&SETTINGS);

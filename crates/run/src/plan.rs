@@ -119,8 +119,15 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
     };
     match syntax::parse(text, dialect) {
         Ok(script) => {
-            let planner =
-                Planner { text, dialect, environment, functions: vec![], prelude: vec![], before: false };
+            let planner = Planner {
+                text,
+                dialect,
+                is_script: request.script.is_some(),
+                environment,
+                functions: vec![],
+                prelude: vec![],
+                before: false,
+            };
             match planner.plan(script) {
                 Ok(steps) => Ok(Plan::Steps(steps)),
                 Err(reason) => whole(reason),
@@ -158,6 +165,8 @@ type Reason = String;
 struct Planner<'a> {
     text: &'a str,
     dialect: Dialect,
+    /// Whether the text is a script, which messages name.
+    is_script: bool,
     environment: &'a Environment,
     /// Functions defined so far.
     functions: Vec<String>,
@@ -274,6 +283,12 @@ impl Planner<'_> {
         let kind = stage::classify(&stage, &self.functions, self.environment);
         if let Some(reason) = kind.shell_reason() {
             self.check_shell(&stage, &reason)?;
+            // A shell of its own gets the functions from its environment, and its messages say so; some errors end it with
+            // another status than the script.
+            let text = stage.span.of(self.text);
+            if self.is_script && self.functions.iter().any(|function| text.contains(function.as_str())) {
+                return Err(reason);
+            }
             if lasting && stage::has_lasting_effect(&stage, &self.functions) {
                 return Err(format!("{reason}, whose effect lasts"));
             }

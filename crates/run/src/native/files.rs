@@ -304,6 +304,12 @@ pub fn inherits_a_socket() -> bool {
     inherited_file(std::io::stdin().as_fd()).is_some_and(|file| file.file_type().is_socket())
 }
 
+/// Whether it prints into a pipe or socket that it inherits: its reader, which pelton does not see, may leave early.
+pub fn prints_to_a_stranger(own: &[Redirection], position: Position) -> bool {
+    let output = output_file(own, position).map(|file| file.file_type());
+    output.is_some_and(|kind| kind.is_fifo() || kind.is_socket())
+}
+
 /// Returns the metadata of its standard output, unless that is a pipe to the next stage.
 fn output_file(own: &[Redirection], position: Position) -> Option<Metadata> {
     let opened = own.iter().rev().find_map(|redirection| match redirection {
