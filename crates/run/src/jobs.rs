@@ -10,7 +10,7 @@ use pelton_sys::wait::Ended;
 use std::ffi::OsStr;
 
 const SIGINT: i32 = 2;
-const SIGPIPE: i32 = 13;
+pub(crate) const SIGPIPE: i32 = 13;
 const SIGTERM: i32 = 15;
 
 /// Returns the message for a pipeline that has ended, if the shell would print one.

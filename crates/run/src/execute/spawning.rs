@@ -3,6 +3,7 @@
 use super::options::Observing;
 use super::runner::{Runner, Started};
 use crate::builtin_output::prints_without_programs;
+use crate::jobs::SIGPIPE;
 use crate::native::{self, MakeShell, Native, PassCounters, Unit};
 use crate::plan::PipelinePlan;
 use crate::progress;
@@ -257,8 +258,9 @@ fn ties(units: &[Unit]) -> Vec<Tie> {
 }
 
 /// Returns how each stage of a unit ended. A worker reports statuses. For an unreported status, the last
-/// stage ends as the worker did, and an earlier one counts as success: only pipefail would show it, and then
-/// no stage runs natively whose status the end of another could cut short.
+/// stage ends as the worker did, and so does an earlier one at a signal, which the terminal sends to all of them. Otherwise
+/// an earlier one counts as success: only pipefail would show it, and then no stage runs natively whose status the end
+/// of another could cut short.
 fn stage_ends(
     pid: u32,
     ended: Ended,
@@ -266,7 +268,11 @@ fn stage_ends(
     told: Option<Vec<native::Told>>,
 ) -> Vec<(u32, Ended)> {
     let Some(told) = told else { return vec![(pid, ended)] };
-    let mut ends: Vec<Ended> = stages.clone().map(|_| Ended::Exited(0)).collect();
+    let unreported = match ended {
+        Ended::Signalled(signal, _) if signal != SIGPIPE => ended,
+        _ => Ended::Exited(0),
+    };
+    let mut ends: Vec<Ended> = stages.clone().map(|_| unreported).collect();
     if let Some(last) = ends.last_mut() {
         *last = ended;
     }
@@ -279,4 +285,27 @@ fn stage_ends(
         *last = ended;
     }
     ends.into_iter().map(|end| (pid, end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(signal: i32, told: &[native::Told]) -> Vec<Ended> {
+        let ends = stage_ends(7, Ended::Signalled(signal, false), 2..5, Some(told.to_vec()));
+        ends.into_iter().map(|(_, ended)| ended).collect()
+    }
+
+    #[test]
+    fn a_signal_ends_all_stages_of_a_worker_that_have_not_ended() {
+        let quit = Ended::Signalled(3, false);
+        assert_eq!(ends(3, &[]), [quit, quit, quit]);
+        assert_eq!(ends(3, &[(2, 0), (3, 1)]), [Ended::Exited(0), Ended::Exited(1), quit]);
+    }
+
+    #[test]
+    fn a_reader_that_leaves_ends_the_last_stage_only() {
+        let done = Ended::Exited(0);
+        assert_eq!(ends(SIGPIPE, &[]), [done, done, Ended::Signalled(SIGPIPE, false)]);
+    }
 }

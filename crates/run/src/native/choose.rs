@@ -327,7 +327,9 @@ fn command_of(
         );
     }
     if facts.output.copies.is_some() && files::prints_to_a_stranger(&redirections, position) {
-        return Declined::because("what reads it may leave early, and how much its files hold then is a race");
+        return Declined::because(
+            "what reads it may leave early, and how much its files hold then is a race",
+        );
     }
     let tool = tool.as_installed(&context.implementation);
     // What a tool says of output that cannot be written depends on how much its buffers held.
