@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_expr, any_statement, every_expr, every_statement};
+use super::visit::{any_expr, any_statement, each_statement, every_expr, every_statement};
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,8 @@ enum Kind {
     Fraction,
 }
 
-/// The kinds of variables, and of the elements of arrays, by name.
+/// The kinds of variables, of the elements of arrays, and of what functions return, by name: variables of one name in
+/// several functions count as one.
 struct Kinds<'a>(BTreeMap<&'a str, Kind>);
 
 /// Whether an index may be a fraction. `variables` are set on the command line.
@@ -29,18 +30,27 @@ pub(super) fn may_index(program: &Program, variables: &[(String, Vec<u8>)]) -> b
     for (name, _) in variables {
         kinds.0.insert(name, Kind::Text);
     }
-    for parameter in program.functions.iter().flat_map(|function| &function.parameters) {
-        kinds.0.insert(parameter, Kind::Fraction);
-    }
     // A kind only grows, and has three steps.
     loop {
         let mut found = Vec::new();
-        every_expr(program, &mut |expr| found.extend(kinds.assigned_by(expr)));
+        every_expr(program, &mut |expr| {
+            found.extend(kinds.assigned_by(expr));
+            found.extend(kinds.passed_by(expr, program));
+        });
         every_statement(program, &mut |statement| {
             if let Statement::ForIn(name, ..) = statement {
                 found.push((name.as_str(), Kind::Text));
             }
         });
+        for function in &program.functions {
+            for statement in &function.body {
+                each_statement(statement, &mut |statement| {
+                    if let Statement::Return(Some(value)) = statement {
+                        found.push((function.name.as_str(), kinds.of(value)));
+                    }
+                });
+            }
+        }
         let mut has_grown = false;
         for (name, kind) in found {
             let known = kinds.0.entry(name).or_default();
@@ -78,10 +88,27 @@ impl<'a> Kinds<'a> {
         }
     }
 
+    /// Returns what a call passes to parameters, and, as an argument may be an array, what its parameter is.
+    fn passed_by(&self, expr: &'a Expr, program: &'a Program) -> Vec<(&'a str, Kind)> {
+        let Expr::Call(name, args) = expr else { return Vec::new() };
+        let Some(function) = program.functions.iter().find(|function| function.name == *name) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for (parameter, arg) in function.parameters.iter().zip(args) {
+            found.push((parameter.as_str(), self.of(arg)));
+            if let Expr::Name(name) = arg {
+                found.push((name.as_str(), self.0.get(parameter.as_str()).copied().unwrap_or_default()));
+            }
+        }
+        found
+    }
+
     fn of(&self, expr: &Expr) -> Kind {
         match expr {
             Expr::Number(number) if number.fract() == 0.0 => Kind::Whole,
-            Expr::Number(_) | Expr::Call(..) | Expr::Getline(_) => Kind::Fraction,
+            Expr::Number(_) | Expr::Getline(_) => Kind::Fraction,
+            Expr::Call(name, _) => self.0.get(name.as_str()).copied().unwrap_or_default(),
             Expr::Text(_) | Expr::Field(_) | Expr::Concat(..) => Kind::Text,
             Expr::Name(name) if name == "FILENAME" => Kind::Text,
             Expr::Name(name) | Expr::Element(name, _) => {
@@ -153,6 +180,9 @@ mod tests {
             "{ n = split($0, p); for (i = n; i > 0; i--) b[p[i]] = i }",
             "{ a[NR % 3] = a[int($1 / 10)] }",
             "{ a[$1 / 10, 2] = 1 }",
+            "function fill(a, n, i) { for (i = 1; i <= n; i++) a[i] = i * i } { fill(sq, 3); print sq[1]; b[sq[2]] }",
+            "function f(s, a, n, i) { n = split(s, a); for (i = n; i; i--) t = t a[i]; return t } { print f($0) }",
+            "function f(x) { return x + 1 } { a[f(NR)] }",
         ] {
             assert!(!may(text), "{text}");
         }
@@ -164,7 +194,11 @@ mod tests {
             "{ a[$1 / 10]++ }",
             "{ x = y; y = $1 + 1; delete a[x] }",
             "{ s += $1; if (s in a) print }",
-            "function f(k) { return a[k] } { print f($1) }",
+            "function f(k) { return a[k] } { print f($1 / 2) }",
+            "function f(x) { return x + 1 } { a[f($1)] }",
+            "function f(x) { return g(x) } function g(y) { return y / 2 } { a[f(NR)] }",
+            "function f(a) { a[1] = $1 / 2 } { f(v); b[v[1]] }",
+            "function f(a, b) { b[a[1]] } { v[1] = $1 / 2; f(v, w) }",
             "{ a[1.5] = 1 }",
         ] {
             assert!(may(text), "{text}");

@@ -15,9 +15,7 @@ use super::names::{Names, is_refused};
 use super::pattern::Pattern;
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{
-    any_expr, any_part, any_statement, each_expr, each_statement, every_expr, every_statement,
-};
+use super::visit::{any_expr, any_part, any_statement, each_statement, every_expr, every_statement};
 
 /// Versions in which `x+x+` matches one x.
 const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
@@ -97,7 +95,7 @@ pub(super) fn check(
             "elements that are printed and compared: gawk may keep as a string what was not set",
         );
     }
-    if asks_length_early(program, names) {
+    if super::length_of_array::asked_early(program, names) {
         return Declined::because("the length of what gawk may not know as an array yet");
     }
     let may_warn =
@@ -141,45 +139,6 @@ pub(super) fn check_format(pieces: &[Piece], args: &[Get]) -> Accept<()> {
         }
     }
     Ok(())
-}
-
-/// Whether the length of an array may be asked for before it is one: gawk then takes it for no array from there on. In END
-/// it may, if nothing else there uses the array.
-fn asks_length_early(program: &Program, names: &Names) -> bool {
-    let is_array = |name: &str| names.arrays.iter().any(|(_, array)| array == name);
-    let lengths = |expr: &Expr| match expr {
-        Expr::Builtin(Builtin::Length, args) => match args.as_slice() {
-            [Expr::Name(name)] if is_array(name) => Some(name.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let mut all = Vec::new();
-    every_expr(program, &mut |expr| all.extend(lengths(expr)));
-    if all.is_empty() {
-        return false;
-    }
-    let (mut at_the_end, mut others) = (Vec::new(), Vec::new());
-    for statement in program.end.iter().flatten() {
-        each_statement(statement, &mut |statement| {
-            if let Statement::ForIn(_, name, _) | Statement::Delete(name, _) = statement {
-                others.push(name.clone());
-            }
-            for expr in statement.parts().0 {
-                each_expr(expr, &mut |expr| {
-                    at_the_end.extend(lengths(expr));
-                    match expr {
-                        Expr::Element(name, _) | Expr::In(_, name) => others.push(name.clone()),
-                        Expr::Call(..) | Expr::Builtin(Builtin::Split, _) => {
-                            others.extend(all.iter().cloned())
-                        }
-                        _ => {}
-                    }
-                });
-            }
-        });
-    }
-    at_the_end.len() < all.len() || all.iter().any(|name| others.contains(name))
 }
 
 /// Returns the array of an element, which may be in parentheses; `None` for any other expression.

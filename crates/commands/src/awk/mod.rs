@@ -31,6 +31,7 @@ mod gawk;
 mod kept_order;
 mod kernel;
 mod length_filter;
+mod length_of_array;
 mod lex;
 mod lvalues;
 mod machine;

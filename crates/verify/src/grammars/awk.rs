@@ -439,6 +439,10 @@ impl Writer<'_> {
             "if (NR == 4) delete c; c[KEY] = 1",
             "for (k in c) if (k == KEY) delete c[k]; c[KEY] = NR",
             "print c[KEY]++, d[KEY]",
+            "c[KEY]; m = m length(c)",
+            "n = split($0, p); m = m length(p)",
+            "if (KEY in d) m = m length(d); d[KEY]",
+            "for (k in d) delete d[k]; d[KEY]; m = m length(d)",
         ]);
         form.replace("(KEY)", &format!("({key})")).replace("KEY", &key)
     }
@@ -471,6 +475,18 @@ impl Writer<'_> {
                 return [
                     format!("function f(a, k) {{ a[{by}] += k; return a[{by}] }}"),
                     format!("{{ print f(c, {}), c[1] }}", self.value()),
+                ];
+            }
+            1 if self.rng.chance(30) => {
+                let body = self.pick(&[
+                    "for (i = 1; i <= n; i++) a[i] = a[i] i; return length(a)",
+                    "n = split(n, a, \".\"); for (i = n; i > 0; i--) n = n a[i]; return n length(a)",
+                    "i = n; if (i in a) return length(a); a[i]; return a[n + 1]",
+                ]);
+                let given = self.value();
+                return [
+                    format!("function f(a, n, i) {{ {body} }}"),
+                    format!("{{ print f(c, {given}), f(p, NF), c[1] }}"),
                 ];
             }
             1 => format!("{{ s += f({}); x = f(NR) }}", self.value()),
