@@ -331,6 +331,11 @@ fn command_of(
             "what reads it may leave early, and how much its files hold then is a race",
         );
     }
+    if facts.output.copies.is_some() && limits::has_file_limit_below(u64::MAX) {
+        return Declined::because(
+            "a limit on the size of files, at which it ends between two of its outputs",
+        );
+    }
     let tool = tool.as_installed(&context.implementation);
     // What a tool says of output that cannot be written depends on how much its buffers held.
     let at_any_limit = tool.is_unsuitable_for(Unsuitable::RefusedOutput);
