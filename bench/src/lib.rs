@@ -74,6 +74,11 @@ const ALL: &[Benchmark] = &[
     ("sweep", sweep::run),
 ];
 
+/// Returns the names of all benchmarks.
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().map(|(name, _)| *name).collect()
+}
+
 /// The options.
 #[derive(Default)]
 pub struct Options {

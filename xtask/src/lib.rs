@@ -25,7 +25,22 @@ use pelton_bench as bench;
 use pelton_experiments as experiments;
 use workbench::{Outcome, cargo_workspace, setup};
 
-/// The help text.
+/// Returns what the help says of one command.
+fn help_of(command: &str) -> Option<String> {
+    let help = help();
+    let mut lines = help.lines().skip_while(|line| line.split_whitespace().next() != Some(command));
+    let mut text = format!("{}\n", lines.next()?);
+    for line in lines.take_while(|line| line.starts_with("    ")) {
+        text = text + line + "\n";
+    }
+    Some(text)
+}
+
+fn help() -> String {
+    HELP.replace("BENCHMARKS", &bench::names().join(", "))
+}
+
+/// The help text, but for the names of the benchmarks.
 pub const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
@@ -36,9 +51,8 @@ Usage: cargo xtask COMMAND
   build       the release binary, static, and where it is
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
-                names: awk, cores, csv, doctor, faithful, find, json, kernels, overhead, parts, pipelines, scripts, size, startup, stats,
-                tiny, truth, verdict (all of them if none is given); all: these, and
-                then one table of all results; gather: only the table
+                names: BENCHMARKS (all of them if none is given);
+                all: these, and then one table of all results; gather: only the table; --only NAMES: of copy, find or sweep
   experiments every figure of the requirements made again, beside the published one, and a report:
                 experiments [--only P5,B] [--quick] [--gather] [--results DIR] [--pelton FILE]
                 --quick: small inputs, minutes; --gather: only the report, of the records that are there
@@ -77,11 +91,16 @@ fn run() -> Outcome {
     let command = match args.next()? {
         Some(Value(word)) => word.string()?,
         Some(Short('h') | Long("help")) | None => {
-            print!("{HELP}");
+            print!("{}", help());
             return Ok(());
         }
         Some(other) => return Err(other.unexpected().into()),
     };
+    let asks_for_help = std::env::args().skip(2).any(|word| word == "-h" || word == "--help");
+    if let Some(text) = help_of(&command).filter(|_| asks_for_help) {
+        print!("{text}");
+        return Ok(());
+    }
     match command.as_str() {
         "bench" => bench::run(bench::Options::parse(args)?),
         "experiments" => experiments::run(&experiments::Options::parse(args)?),
@@ -103,7 +122,7 @@ fn run() -> Outcome {
         "law" => alone(args, law::run),
         "advisories" => alone(args, advisories::run),
         "debian-scripts" => alone(args, debian_scripts::run),
-        other => Err(format!("there is no command '{other}'\n\n{HELP}").into()),
+        other => Err(format!("there is no command '{other}'\n\n{}", help()).into()),
     }
 }
 
