@@ -170,6 +170,12 @@ impl Array {
         Array { lookups: Some(Box::default()), ..Array::new(seed) }
     }
 
+    /// Returns the key of a text: in a kept order the text itself.
+    #[inline]
+    pub(super) fn key<'a>(&self, text: &'a [u8]) -> Key<'a> {
+        if self.lookups.is_some() { Key::Text(text) } else { Key::of(text) }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.texts.len() + self.numbers.len() + self.in_list
     }
@@ -391,7 +397,7 @@ impl Array {
     }
 }
 
-/// Passes the text of a key to `call`.
+/// Passes the text of a key to `call`: in a kept order it mostly is one ([`Array::key`]).
 fn as_text<T>(key: Key, call: impl FnOnce(&[u8]) -> T) -> T {
     match key {
         Key::Text(text) => call(text),

@@ -391,10 +391,7 @@ impl Machine {
             Get::Text(text) => Value::Text(text.clone()),
             Get::Of(place) => self.get(place)?,
             Get::FileName => Value::input(&self.file_name),
-            Get::Assign(place, value) => {
-                self.assign(place, value)?;
-                self.get(place)?
-            }
+            Get::Assign(place, value) => self.assigned(place, value)?,
             Get::If(test, yes, no) => {
                 let branch = if self.is_true(test)? { yes } else { no };
                 return self.value(branch);

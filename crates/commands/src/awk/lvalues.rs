@@ -93,7 +93,9 @@ impl Machine {
                         Some(key) => Some(key),
                         None => {
                             let key = written(found.number());
-                            return Ok(with(&mut self.tables[number], Key::of(&key)));
+                            let table = &mut self.tables[number];
+                            let key = table.key(&key);
+                            return Ok(with(table, key));
                         }
                     }
                 }
@@ -101,11 +103,15 @@ impl Machine {
                 _ => None,
             };
             if let Some(key) = known {
-                return Ok(with(&mut self.tables[number], Key::of(key)));
+                let table = &mut self.tables[number];
+                let key = table.key(key);
+                return Ok(with(table, key));
             }
         }
         let key = self.key(index)?;
-        let made = with(&mut self.tables[number], Key::of(&key));
+        let table = &mut self.tables[number];
+        let found = table.key(&key);
+        let made = with(table, found);
         self.give_back(key);
         Ok(made)
     }
@@ -227,6 +233,38 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// Assigns a value, and returns what is there then. The index is evaluated once: the assignment may change it
+    /// (`x = a[length(a)] = 1`), and so may its evaluation (`x = a[i++] = 1`).
+    pub(super) fn assigned(&mut self, place: &LValue, value: &Get) -> Ran<Value> {
+        match place {
+            LValue::Element(table, index) if index.iter().all(is_still) => {
+                let value = self.value(value)?;
+                self.element(*table, index, |entry| *entry = value.clone())?;
+                Ok(value)
+            }
+            LValue::Element(table, index) => {
+                let key = self.key(index)?;
+                let value = self.value(value)?;
+                *self.table(*table).entry(Key::of(&key)) = value.clone();
+                self.give_back(key);
+                Ok(value)
+            }
+            LValue::FieldAt(index) => {
+                let field = self.field_number(index)?;
+                let value = self.value(value)?;
+                match field {
+                    0 => self.record.set_value(value),
+                    field => self.record.assign(field, value),
+                }
+                Ok(self.found(field).value())
+            }
+            place => {
+                self.assign(place, value)?;
+                self.get(place)
+            }
+        }
     }
 
     /// Assigns existing bytes or a new string without an intermediate value; returns `false` if it is not

@@ -861,7 +861,22 @@ impl Writer<'_> {
             }
             15 => format!("index({}, {})", self.value(), self.value()),
             16 => format!("({}++ {})", self.pick(&["x", "n", "y"]), self.pick(&["\"a\"", "$1", "+ 1"])),
-            _ => format!("({} = {})", self.pick(&["x", "y", "$2"]), self.value()),
+            _ => {
+                // What is stored, and the evaluation of an index, may change the index.
+                let place = self.pick(&[
+                    "x",
+                    "y",
+                    "$2",
+                    "l[i++]",
+                    "l[--i]",
+                    "c[length(c)]",
+                    "c[($1 in c)]",
+                    "c[c[\"\"]]",
+                    "c[$1]",
+                    "c[x = $1]",
+                ]);
+                format!("({place} {} {})", self.pick(&["=", "=", "+="]), self.value())
+            }
         };
         self.depth -= 1;
         made
