@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use rustix::fs::{CWD, FileType, Mode as FileMode, mknodat};
 
@@ -83,8 +84,27 @@ fn write_file(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
-    fs::write(path, bytes)?;
+    if mode.is_some_and(|mode| mode & 0o111 != 0) {
+        write_by_child(path, bytes)?;
+    } else {
+        fs::write(path, bytes)?;
+    }
     mode.map_or(Ok(()), |mode| fs::set_permissions(path, Permissions::from_mode(mode)))
+}
+
+/// Writes a file without opening it here: a child that another test is just starting would have it open for writing too,
+/// and meanwhile it cannot be executed ("Text file busy").
+fn write_by_child(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "cat > \"$0\""]).arg(path).stdin(Stdio::piped());
+    let mut writer = writer.spawn()?;
+    if let Some(mut input) = writer.stdin.take() {
+        input.write_all(bytes)?;
+    }
+    match writer.wait()?.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{} could not be written", path.display()))),
+    }
 }
 
 fn remove_tree(dir: &Path) -> io::Result<()> {
