@@ -36,6 +36,9 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"{n=gsub(/[a-z]*/,\"&b\");print n,$0}"], b"a b\n1b\na1 ab\na ab"),
         case("mawk", &[b"{n=gsub(/x?b*/,\"&b\");print n,$0}"], b"ab b"),
         case("mawk", &[b"{gsub(/a+/,\"&&\")}1"], b"a\naa\na aa aa\naaa aaaaaa aaa"),
+        // Before the real grep continues with -q or -l, no lines are needed to count.
+        case("grep", &[b"-q", b"-n", b"^.*$"], b"\x99\n\xfd").utf8(),
+        case("grep", &[b"-b", b"-q", b"-x", b".*"], b"\x99\n\xfd").utf8(),
         // Of two that are not a number, the first one's sign is printed.
         case(
             "mawk",

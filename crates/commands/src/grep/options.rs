@@ -203,9 +203,10 @@ impl Options {
         let (innocent, guilty) = (find(false), find(true));
         // If every line is selected, an empty line is as good, and has no match to print.
         let prints_nothing = show == Show::Matches && !invert && regex.matches_all_lines();
+        let prints_lines = matches!(show, Show::Lines | Show::Matches);
         let named = names.unwrap_or(inputs.len() > 1);
         let text = parsed.has(Id::Text) || parsed.has(Id::BinaryFiles);
-        let says_binary = !text && matches!(show, Show::Lines | Show::Matches);
+        let says_binary = !text && prints_lines;
         let words = |text: &str, printed: bool| match printed {
             true => context.locale.messages.text("grep", text),
             false => Ok(text.as_bytes().to_vec()),
@@ -216,8 +217,9 @@ impl Options {
             regex,
             show,
             invert,
-            line_numbers: parsed.has(Id::LineNumbers),
-            offsets: parsed.has(Id::Offsets),
+            // Where no line is printed there is nothing to count, nor before the real grep continues.
+            line_numbers: parsed.has(Id::LineNumbers) && prints_lines,
+            offsets: parsed.has(Id::Offsets) && prints_lines,
             names: named,
             text,
             limit: parsed.last_value(Id::Max).map(limit).transpose()?,
