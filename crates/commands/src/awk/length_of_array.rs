@@ -32,11 +32,7 @@ pub(super) fn asked_early(program: &Program, names: &Names) -> bool {
     if !walk.early.is_empty() {
         return true;
     }
-    let exits = program.begin.iter().flatten().any(|statement| {
-        let mut found = false;
-        each_statement(statement, &mut |part| found |= matches!(part, Statement::Exit(_)));
-        found
-    });
+    let exits = program.begin.iter().flatten().any(super::exits);
     walk.blocks(&program.end, &mut Some(if exits { Known::new() } else { begun }));
     walk.early.iter().any(|name| is_used_otherwise(&program.end, name))
 }
@@ -171,7 +167,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the array of which the length is asked.
+    /// Returns the array whose length is asked for.
     fn array(&self, args: &'a [Expr]) -> Option<&'a str> {
         match args {
             [Expr::Name(name)] if self.names.arrays.iter().any(|(_, array)| array == name) => Some(name),

@@ -220,12 +220,7 @@ impl Machine {
                 self.give_back(key);
             }
             LValue::FieldAt(index) => {
-                let field = self.field_number(index)?;
-                let value = self.value(value)?;
-                match field {
-                    0 => self.record.set_value(value),
-                    field => self.record.assign(field, value),
-                }
+                self.assign_field(index, value)?;
             }
             place => {
                 let value = self.value(value)?;
@@ -233,6 +228,17 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// Assigns to the field with this number, and returns the number.
+    fn assign_field(&mut self, index: &Get, value: &Get) -> Ran<usize> {
+        let field = self.field_number(index)?;
+        let value = self.value(value)?;
+        match field {
+            0 => self.record.set_value(value),
+            field => self.record.assign(field, value),
+        }
+        Ok(field)
     }
 
     /// Assigns a value, and returns what is there then. The index is evaluated once: the assignment may change it
@@ -252,12 +258,7 @@ impl Machine {
                 Ok(value)
             }
             LValue::FieldAt(index) => {
-                let field = self.field_number(index)?;
-                let value = self.value(value)?;
-                match field {
-                    0 => self.record.set_value(value),
-                    field => self.record.assign(field, value),
-                }
+                let field = self.assign_field(index, value)?;
                 Ok(self.found(field).value())
             }
             place => {
