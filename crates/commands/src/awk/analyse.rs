@@ -57,7 +57,8 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
     let mut analysis = Analysis {
         ranges: program.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Range(..))),
         has_end: !program.end.is_empty(),
-        whole_lines: super::whole_lines::prints_whole_lines(program),
+        whole_lines: super::whole_lines::prints_whole_lines(program)
+            && !variables.iter().any(|(name, _)| name == "ORS"),
         may_fail: super::can_fail::may_fail(program, variables),
         ..Analysis::default()
     };
@@ -92,7 +93,7 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
         each_statement(statement, &mut |statement| exits |= matches!(statement, Statement::Exit(_)));
     }
     analysis.exits = exits;
-    analysis.array_order = super::for_in_order::check(program, names, &mut looker)?;
+    analysis.array_order = super::for_in_order::check(program, names, &mut looker, analysis.whole_lines)?;
     super::whole_lines::check_loops(program, &mut looker)?;
     Ok(analysis)
 }

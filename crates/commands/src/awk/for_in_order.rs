@@ -9,8 +9,13 @@ use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Expr, Order, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr};
 
-/// Returns how that order shows.
-pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Accept<ArrayOrder> {
+/// Returns how that order shows. `whole_lines`: whether the program prints only whole lines.
+pub(super) fn check(
+    program: &Program,
+    names: &Names,
+    looker: &mut Looker,
+    whole_lines: bool,
+) -> Accept<ArrayOrder> {
     let mut printed = false;
     for (owner, statement) in bodies(program) {
         let mut loops = Vec::new();
@@ -31,7 +36,7 @@ pub(super) fn check(program: &Program, names: &Names, looker: &mut Looker) -> Ac
     }
     Ok(match printed {
         false => ArrayOrder::Hidden,
-        true if super::whole_lines::prints_whole_lines(program) => ArrayOrder::InLines,
+        true if whole_lines => ArrayOrder::InLines,
         true => ArrayOrder::Shown("parts of lines are printed in the order of an array".to_owned()),
     })
 }

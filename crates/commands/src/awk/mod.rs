@@ -206,12 +206,7 @@ fn accept_as(
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
     }
-    let mut analysis = analyse::analyse(&program, &names, &line.variables)?;
-    let whole_lines = analysis.whole_lines && !line.variables.iter().any(|(name, _)| name == "ORS");
-    if analysis.array_order == ArrayOrder::InLines && !whole_lines {
-        analysis.array_order =
-            ArrayOrder::Shown("parts of lines are printed in the order of an array".to_owned());
-    }
+    let analysis = analyse::analyse(&program, &names, &line.variables)?;
     let kept = match analysis.array_order {
         ArrayOrder::Hidden => None,
         _ => dialect.is_mawk().then(|| kept_order::looped_over(&program)).flatten(),
@@ -308,7 +303,7 @@ fn accept_as(
             && !analysis.exits
             && !names_a_file,
         behind: analysis.settles.unwrap_or_default(),
-        whole_lines,
+        whole_lines: analysis.whole_lines,
         counts: analysis.may_fail || warns_of_bytes || mentions(&program, &["NR", "FNR"]),
         folds: folds && !begin_prints && !warns,
         adds_ones,
