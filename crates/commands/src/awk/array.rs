@@ -28,6 +28,8 @@ pub(super) struct Array {
     texts: Vec<(Text, Value)>,
     /// The index of each of them: small, so that it stays in cache when the elements do not.
     places: HashTable<u32>,
+    /// Of texts found before, at some bits of the hash: the others and the index, which may be out of date.
+    recent: Vec<(u32, u32)>,
     /// All keys as last requested, until they change.
     keys: Option<Arc<[Text]>>,
     /// Set if its keys are kept in mawk's order: all of them are texts then.
@@ -37,6 +39,9 @@ pub(super) struct Array {
 
 /// Smaller numbers are always in the list, with any gaps: for levels, some of which may be empty.
 const GAPS_MAX: usize = 16;
+
+/// Lookups are mostly of few texts: these are found without a search.
+const RECENT: usize = 256;
 
 /// The keys of larger arrays are generated each time.
 const KEYS_KEPT_MAX: usize = 1 << 16;
@@ -159,6 +164,7 @@ impl Array {
             numbers: HashTable::new(),
             texts: Vec::new(),
             places: HashTable::new(),
+            recent: Vec::new(),
             keys: None,
             lookups: None,
             seed,
@@ -198,10 +204,28 @@ impl Array {
         }
     }
 
-    #[inline]
-    fn place_of(&self, text: &[u8], hash: u64) -> Option<usize> {
+    #[inline(always)]
+    fn place_of(&mut self, text: &[u8], hash: u64) -> Option<usize> {
+        let slot = hash as usize % RECENT;
+        let rest = (hash >> 32) as u32;
+        if let Some((known, place)) = self.recent.get(slot)
+            && *known == rest
+            && self.texts.get(*place as usize).is_some_and(|(found, _)| same(found.bytes(), text))
+        {
+            return Some(*place as usize);
+        }
+        let place = self.search(text, hash)?;
+        if self.recent.is_empty() {
+            self.recent = vec![(0, u32::MAX); RECENT];
+        }
+        self.recent[slot] = (rest, place);
+        Some(place as usize)
+    }
+
+    #[inline(never)]
+    fn search(&self, text: &[u8], hash: u64) -> Option<u32> {
         let is_it = |place: &u32| same(self.texts[*place as usize].0.bytes(), text);
-        self.places.find(hash, is_it).map(|place| *place as usize)
+        self.places.find(hash, is_it).copied()
     }
 
     fn is_in_numbers(&self, number: i32) -> bool {
@@ -250,7 +274,7 @@ impl Array {
     /// Returns the element, created if missing.
     #[inline]
     fn at_number(&mut self, number: i32) -> &mut Value {
-        match entry_of(&mut self.numbers, self.seed, number) {
+        match number_entry(&mut self.numbers, self.seed, number) {
             Entry::Occupied(entry) => &mut entry.into_mut().1,
             Entry::Vacant(entry) => {
                 self.keys = None;
@@ -268,6 +292,12 @@ impl Array {
             Key::Number(number) => self.at_number(number),
             Key::Text(text) => self.at_text(text),
         }
+    }
+
+    /// Returns the element of a text, created if missing.
+    #[inline]
+    pub(super) fn entry_of(&mut self, text: &[u8]) -> &mut Value {
+        if self.lookups.is_some() { self.at_text(text) } else { self.entry(Key::of(text)) }
     }
 
     /// Returns the element in the list, if any.
@@ -342,7 +372,7 @@ impl Array {
                 self.in_list -= usize::from(self.list[number as usize].take().is_some());
             }
             Key::Number(number) => {
-                if let Entry::Occupied(entry) = entry_of(&mut self.numbers, self.seed, number) {
+                if let Entry::Occupied(entry) = number_entry(&mut self.numbers, self.seed, number) {
                     entry.remove();
                 }
             }
@@ -406,7 +436,7 @@ fn as_text<T>(key: Key, call: impl FnOnce(&[u8]) -> T) -> T {
 }
 
 #[inline]
-fn entry_of(numbers: &mut HashTable<(i32, Value)>, seed: Seed, number: i32) -> Entry<'_, (i32, Value)> {
+fn number_entry(numbers: &mut HashTable<(i32, Value)>, seed: Seed, number: i32) -> Entry<'_, (i32, Value)> {
     let hash = |(known, _): &(i32, Value)| seed.hash_number(*known);
     numbers.entry(seed.hash_number(number), |(known, _)| *known == number, hash)
 }

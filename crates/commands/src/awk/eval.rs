@@ -241,6 +241,9 @@ impl Machine {
     }
 
     fn compare(&mut self, order: Order, left: &Get, right: &Get) -> Ran<bool> {
+        if let (Some(left), Some(right)) = (self.quick(left), self.quick(right)) {
+            return Ok(numbers(order, left, right));
+        }
         // The first evaluation might change the type of the other.
         if self.is_number_now(left) && (is_number(right) || is_still(left) && self.is_number_now(right)) {
             let left = self.number(left)?;

@@ -58,6 +58,24 @@ impl Machine {
         index: &[Get],
         with: impl FnOnce(&mut Value) -> T,
     ) -> Ran<T> {
+        // The most frequent indices.
+        let number = self.table_number(table);
+        match index {
+            [Get::Of(LValue::Field(field))] => {
+                if let Some(key) = self.record.field(*field).bytes() {
+                    return Ok(with(self.tables[number].entry_of(key)));
+                }
+            }
+            [Get::Of(LValue::FieldAt(field))] => {
+                if let Some(field) =
+                    self.quick(field).filter(|field| (1.0..f64::from(i32::MAX)).contains(field))
+                    && let Some(key) = self.record.any_field(field as usize).bytes()
+                {
+                    return Ok(with(self.tables[number].entry_of(key)));
+                }
+            }
+            _ => {}
+        }
         if let Some(value) = self.listed(table, index) {
             return Ok(with(value));
         }

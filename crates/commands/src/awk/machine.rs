@@ -113,7 +113,7 @@ pub(super) struct Machine {
     pub(super) aside: Vec<u8>,
     /// Whether it shares another machine's records, and refuses order-dependent sums.
     pub(super) exactly: bool,
-    /// Whether an order-dependent value was added.
+    /// Whether an order-dependent value was added, or the order matters anyway.
     pub(super) inexact: bool,
     /// What goes to standard error before anything more in `aside`.
     pub(super) warning: Vec<u8>,
@@ -122,7 +122,12 @@ pub(super) struct Machine {
     ranges: Vec<bool>,
     seed: Seed,
     buffers: Vec<Vec<u8>>,
+    /// Empty arrays that were local to functions.
+    spare: Vec<Array>,
 }
+
+/// Larger local arrays are not kept for the next calls of their functions.
+const SPARE_MAX: usize = 256;
 
 impl Machine {
     pub(super) fn new(compiled: &Compiled) -> Self {
@@ -146,12 +151,13 @@ impl Machine {
             said: String::new(),
             aside: Vec::new(),
             exactly: false,
-            inexact: false,
+            inexact: !code.in_kept_order.is_empty(),
             warning: Vec::new(),
             has_warned: false,
             ranges: vec![false; code.ranges],
             seed: Seed::new(),
             buffers: Vec::new(),
+            spare: Vec::new(),
             code,
         }
     }
@@ -647,7 +653,7 @@ impl Machine {
         self.locals.truncate(values);
         if function.has_arrays {
             self.local_tables.truncate(tables);
-            self.tables.truncate(made);
+            self.drop_tables(made);
         }
         ran
     }
@@ -680,12 +686,23 @@ impl Machine {
             let table = match args.get(place) {
                 Some(Argument::Table(table)) => self.table_number(*table),
                 None if *is_array => {
-                    self.tables.push(Array::new(self.seed));
+                    let array = self.spare.pop().unwrap_or_else(|| Array::new(self.seed));
+                    self.tables.push(array);
                     self.tables.len() - 1
                 }
                 _ => 0,
             };
             self.local_tables.push(table);
+        }
+    }
+
+    /// Drops the local arrays from an index on. Small ones are kept for the next calls.
+    fn drop_tables(&mut self, from: usize) {
+        for mut array in self.tables.drain(from..) {
+            if array.len() <= SPARE_MAX {
+                array.clear();
+                self.spare.push(array);
+            }
         }
     }
 

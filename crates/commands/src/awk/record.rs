@@ -106,7 +106,7 @@ impl<'a> Found<'a> {
     }
 
     /// Returns its bytes, unless it is a number that must be formatted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn bytes(self) -> Option<&'a [u8]> {
         match self {
             Found::Input(bytes) | Found::Text(bytes) => Some(bytes),

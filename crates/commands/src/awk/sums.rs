@@ -14,17 +14,22 @@ impl Machine {
         if self.exactly {
             return self.add_exactly(place, value, sign);
         }
-        let arith = if sign < 0.0 { Arith::Subtract } else { Arith::Add };
         let by = self.number(value)?;
-        self.inexact |= !is_small(by);
-        let sum = match self.variable(place) {
-            Some(Value::Number(number)) => {
-                *number = calculate(arith, *number, by);
-                *number
-            }
-            _ => self.update(arith, place, &Get::Number(by))?,
+        let arith = if sign < 0.0 { Arith::Subtract } else { Arith::Add };
+        let add = |value: &mut Value| {
+            let sum = calculate(arith, value.number(), by);
+            value.be_number(sum);
+            sum
         };
-        self.inexact |= !is_small(sum);
+        let sum = match place {
+            // The value had no side effects that an index could see.
+            LValue::Element(table, index) => self.element(*table, index, add)?,
+            place => match self.variable(place) {
+                Some(variable) => add(variable),
+                None => self.update(arith, place, &Get::Number(by))?,
+            },
+        };
+        self.inexact = self.inexact || !is_small(by) || !is_small(sum);
         Ok(())
     }
 
