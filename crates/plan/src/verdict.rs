@@ -356,7 +356,7 @@ mod tests {
             assert_eq!(plan_text(&text).starts_with("native { awk"), native, "{text}");
         }
         assert_eq!(reasons(&counts, "awk"), [other]);
-        // mawk's order of keys that are text is known.
+        // The order of keys that are text is known.
         let known = counts.replace("NF", "$1");
         assert_eq!(plan_text(&format!("{known} | nl")).matches("native").count(), 1);
     }

@@ -120,7 +120,7 @@ pub(super) fn given<'a>(
         fs: line.fs.clone().or_else(|| of_line("FS")).unwrap_or_else(|| b" ".to_vec()),
         rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),
         sums: BTreeSet::new(),
-        kept: BTreeSet::new(),
+        kept: None,
     };
     let mut counted = 0;
     for statement in program.begin.iter().flatten() {

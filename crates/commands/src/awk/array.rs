@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::kept_order::Lookups;
+use super::kept_order::KeyOrder;
 use super::number;
 use super::text::{Text, same};
 use super::value::Value;
@@ -32,8 +32,8 @@ pub(super) struct Array {
     recent: Vec<(u32, u32)>,
     /// All keys as last requested, until they change.
     keys: Option<Arc<[Text]>>,
-    /// Set if its keys are kept in mawk's order: all of them are texts then.
-    lookups: Option<Box<Lookups>>,
+    /// Set if its keys are kept in an awk's order: all of them are texts then.
+    order: Option<KeyOrder>,
     seed: Seed,
 }
 
@@ -166,20 +166,20 @@ impl Array {
             places: HashTable::new(),
             recent: Vec::new(),
             keys: None,
-            lookups: None,
+            order: None,
             seed,
         }
     }
 
-    /// Makes an array that keeps mawk's order, for keys that are texts.
-    pub(super) fn in_kept_order(seed: Seed) -> Self {
-        Array { lookups: Some(Box::default()), ..Array::new(seed) }
+    /// Makes an array that keeps its keys in this order.
+    pub(super) fn in_kept_order(seed: Seed, order: KeyOrder) -> Self {
+        Array { order: Some(order), ..Array::new(seed) }
     }
 
     /// Returns the key of a text: in a kept order the text itself.
     #[inline]
     pub(super) fn key<'a>(&self, text: &'a [u8]) -> Key<'a> {
-        if self.lookups.is_some() { Key::Text(text) } else { Key::of(text) }
+        if self.order.is_some() { Key::Text(text) } else { Key::of(text) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -189,10 +189,10 @@ impl Array {
     #[inline]
     pub(super) fn contains(&mut self, key: Key) -> bool {
         match key {
-            key if self.lookups.is_some() => {
+            key if self.order.is_some() => {
                 let found = as_text(key, |text| self.place_of(text, self.seed.hash(text)));
-                if let (Some(place), Some(lookups)) = (found, &mut self.lookups) {
-                    lookups.found(place);
+                if let (Some(place), Some(order)) = (found, &mut self.order) {
+                    order.found(place);
                 }
                 found.is_some()
             }
@@ -238,8 +238,8 @@ impl Array {
     fn at_text(&mut self, text: &[u8]) -> &mut Value {
         let hash = self.seed.hash(text);
         let place = self.place_of(text, hash).unwrap_or_else(|| self.new_text(text, hash));
-        if let Some(lookups) = &mut self.lookups {
-            lookups.found(place);
+        if let Some(order) = &mut self.order {
+            order.found(place);
         }
         &mut self.texts[place].1
     }
@@ -266,8 +266,8 @@ impl Array {
             *moved = place;
         }
         texts.swap_remove(place as usize);
-        if let Some(lookups) = &mut self.lookups {
-            lookups.remove(place as usize);
+        if let Some(order) = &mut self.order {
+            order.remove(place as usize);
         }
     }
 
@@ -287,7 +287,7 @@ impl Array {
     #[inline]
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
-            Key::Number(_) if self.lookups.is_some() => as_text(key, |text| self.at_text(text)),
+            Key::Number(_) if self.order.is_some() => as_text(key, |text| self.at_text(text)),
             Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
             Key::Number(number) => self.at_number(number),
             Key::Text(text) => self.at_text(text),
@@ -297,7 +297,7 @@ impl Array {
     /// Returns the element of a text, created if missing.
     #[inline]
     pub(super) fn entry_of(&mut self, text: &[u8]) -> &mut Value {
-        if self.lookups.is_some() { self.at_text(text) } else { self.entry(Key::of(text)) }
+        if self.order.is_some() { self.at_text(text) } else { self.entry(Key::of(text)) }
     }
 
     /// Returns the element in the list, if any.
@@ -367,7 +367,7 @@ impl Array {
     pub(super) fn remove(&mut self, key: Key) {
         self.keys = None;
         match key {
-            Key::Number(_) if self.lookups.is_some() => as_text(key, |text| self.remove_text(text)),
+            Key::Number(_) if self.order.is_some() => as_text(key, |text| self.remove_text(text)),
             Key::Number(number) if (number as usize) < self.list.len() => {
                 self.in_list -= usize::from(self.list[number as usize].take().is_some());
             }
@@ -387,8 +387,8 @@ impl Array {
         self.numbers.clear();
         self.texts.clear();
         self.places.clear();
-        if let Some(lookups) = &mut self.lookups {
-            lookups.clear();
+        if let Some(order) = &mut self.order {
+            order.clear();
         }
     }
 
@@ -405,9 +405,8 @@ impl Array {
 
     /// Returns all keys. Those of a small array are cached.
     pub(super) fn keys(&mut self) -> Arc<[Text]> {
-        if let Some(lookups) = &self.lookups {
-            let sorted = lookups.sorted(|index| self.texts[index].0.bytes());
-            return sorted.into_iter().map(|index| self.texts[index].0.clone()).collect();
+        if let Some(order) = &self.order {
+            return order.sorted(&self.texts).into_iter().map(|index| self.texts[index].0.clone()).collect();
         }
         if let Some(keys) = &self.keys {
             return Arc::clone(keys);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
+use super::kept_order::KeyOrder;
 use super::rules;
 use super::string_switch::{Choice, OneOf};
 use super::text::Text;
@@ -43,8 +44,8 @@ pub(super) struct Code {
     /// The initial values of the global variables.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
-    /// Those whose keys are kept in mawk's order.
-    pub(super) in_kept_order: Vec<usize>,
+    /// Those whose keys are kept in an awk's order, and the order.
+    pub(super) in_kept_order: Option<(Vec<usize>, KeyOrder)>,
     pub(super) ranges: usize,
     pub(super) fields: Separator,
     pub(super) record_end: u8,
@@ -300,9 +301,9 @@ impl Code {
     /// Makes the empty arrays.
     pub(super) fn tables(&self) -> Vec<Array> {
         let seed = super::array::Seed::new();
-        let make = |number| match self.in_kept_order.contains(&number) {
-            true => Array::in_kept_order(seed),
-            false => Array::new(seed),
+        let make = |number| match &self.in_kept_order {
+            Some((arrays, order)) if arrays.contains(&number) => Array::in_kept_order(seed, order.clone()),
+            _ => Array::new(seed),
         };
         (0..self.arrays).map(make).collect()
     }

@@ -10,6 +10,7 @@ use super::code::{self, Argument, Code, Do, Function, Get, LValue, Replacement, 
 use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
+use super::kept_order::{KeyOrder, Known};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
 use super::rules;
@@ -24,7 +25,7 @@ pub(super) struct Compiled {
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
     /// The arrays whose order is known ([`InitialState::kept`]).
-    pub(super) kept: Vec<usize>,
+    pub(super) kept: Option<(Vec<usize>, KeyOrder)>,
 }
 
 /// What is known before the program runs.
@@ -40,7 +41,7 @@ pub(super) struct InitialState<'a> {
     /// Variables that are only added to before the end.
     pub(super) sums: BTreeSet<String>,
     /// Arrays whose order is known.
-    pub(super) kept: BTreeSet<String>,
+    pub(super) kept: Option<Known>,
 }
 
 pub(super) struct Compiler<'a> {
@@ -104,7 +105,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         end,
         globals,
         arrays: compiler.tables.len(),
-        in_kept_order: Vec::new(),
+        in_kept_order: None,
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
@@ -112,7 +113,10 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         gate,
         choice,
     };
-    let kept = given.kept.iter().filter_map(|name| compiler.tables.get(name).copied()).collect();
+    let kept = given.kept.as_ref().map(|known| {
+        let numbers = known.arrays.iter().filter_map(|name| compiler.tables.get(name).copied());
+        (numbers.collect(), known.order.clone())
+    });
     Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators, kept })
 }
 

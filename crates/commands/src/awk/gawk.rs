@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::regex::Judges;
-use crate::{Accept, Declined, Family, Implementation};
+use crate::{Accept, Context, Declined, Family, Implementation};
 
 use super::Dialect;
 use super::arguments::Line;
@@ -11,6 +11,7 @@ use super::code::{Get, is_number};
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{self, Piece, arguments};
+use super::loop_keys;
 use super::names::{Names, is_refused};
 use super::pattern::Pattern;
 use super::rules;
@@ -69,8 +70,11 @@ pub(super) fn check(
     names: &Names,
     line: &Line,
     may_complain: bool,
-    locale: &crate::Locale,
+    context: &Context,
 ) -> Accept<()> {
+    if loop_keys::type_shows(program) {
+        return Declined::because(loop_keys::MAY_BE_NUMBERS);
+    }
     if let Some((name, _)) = line.variables.iter().find(|(name, _)| is_refused(name)) {
         return Declined::because(format!("-v {name}"));
     }
@@ -108,7 +112,7 @@ pub(super) fn check(
         return Declined::because("a division by the constant 0");
     }
     if may_complain {
-        locale.messages.in_english()?;
+        context.locale.messages.in_english()?;
         if line.script.is_some() || line.program.trim_ascii().contains(&b'\n') {
             return Declined::because(
                 "gawk's messages name the line of the program, and it may have to say something",

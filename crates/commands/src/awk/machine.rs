@@ -151,7 +151,7 @@ impl Machine {
             said: String::new(),
             aside: Vec::new(),
             exactly: false,
-            inexact: !code.in_kept_order.is_empty(),
+            inexact: code.in_kept_order.is_some(),
             warning: Vec::new(),
             has_warned: false,
             ranges: vec![false; code.ranges],

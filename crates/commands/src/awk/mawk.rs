@@ -1,17 +1,16 @@
 //! What versions of mawk do otherwise than the one of 2020.
 
-use std::collections::BTreeSet;
-
 use crate::{Accept, Declined, Family, Implementation};
 
 use super::Dialect;
 use super::format::Piece;
-use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_expr, any_part, any_statement, every_expr, every_statement};
+use super::loop_keys;
+use super::tree::{Builtin, Expr, Program};
+use super::visit::every_expr;
 
 /// Versions with numbers of 64 bits that were compared.
 const FROM_2025: &[&str] = &["1.3.4 20250131", COUNTS_FIELDS_WRONGLY];
-/// Its optimiser lets `$NF` change the number of fields, and the keys that a loop finds may be compared as numbers.
+/// Its optimiser lets `$NF` change the number of fields; keys that a loop finds may be numbers.
 const COUNTS_FIELDS_WRONGLY: &str = "1.3.4 20260302";
 
 /// Whether it is a mawk from 2025 on that was compared.
@@ -26,8 +25,8 @@ pub(super) fn check_version(program: &Program, implementation: &Implementation) 
             "$NF beside NF or fields that change, where this mawk counts fields wrongly",
         );
     }
-    if implementation.is_one_of(Family::Mawk, &[COUNTS_FIELDS_WRONGLY]) && judges_keys(program) {
-        return Declined::because("the key of a loop is compared, which this mawk may take for a number");
+    if implementation.is_one_of(Family::Mawk, &[COUNTS_FIELDS_WRONGLY]) && loop_keys::type_shows(program) {
+        return Declined::because(loop_keys::MAY_BE_NUMBERS);
     }
     Ok(())
 }
@@ -39,31 +38,6 @@ pub(super) fn check_sprintf(pieces: &[Piece], dialect: Dialect) -> Accept<()> {
         return Declined::because("sprintf with %c, which takes strings for numbers in this mawk");
     }
     Ok(())
-}
-
-/// Whether it does more with the variable of a `for (k in a)` than print it, join it to a string or use it as an index.
-fn judges_keys(program: &Program) -> bool {
-    let mut keys = BTreeSet::new();
-    every_statement(program, &mut |statement| {
-        if let Statement::ForIn(name, ..) = statement {
-            keys.insert(name.as_str());
-        }
-    });
-    let is_key =
-        |expr: &Expr| any_part(expr, |part| matches!(part, Expr::Name(name) if keys.contains(name.as_str())));
-    let is_bare = |expr: &Expr| match expr {
-        Expr::Group(inner) => inner.iter().any(is_key),
-        expr => matches!(expr, Expr::Name(_)) && is_key(expr),
-    };
-    let judged = any_expr(program, |expr| match expr {
-        Expr::Element(..) | Expr::In(..) | Expr::Concat(..) | Expr::Group(_) => false,
-        expr => expr.parts().into_iter().any(is_bare),
-    });
-    judged
-        || any_statement(program, |statement| match statement {
-            Statement::Print(..) | Statement::Delete(..) => false,
-            statement => statement.parts().0.into_iter().any(is_bare),
-        })
 }
 
 /// Whether it mentions `$NF`, and also NF by itself or an assignment to a field.

@@ -33,6 +33,7 @@ mod kernel;
 mod length_filter;
 mod length_of_array;
 mod lex;
+mod loop_keys;
 mod lvalues;
 mod machine;
 mod mawk;
@@ -209,7 +210,7 @@ fn accept_as(
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
     let kept = match analysis.array_order {
         ArrayOrder::Hidden => None,
-        _ => dialect.is_mawk().then(|| kept_order::looped_over(&program)).flatten(),
+        _ => kept_order::Known::of(&program, dialect, &context.implementation),
     };
     if let (ArrayOrder::Shown(reason), None) = (&analysis.array_order, &kept) {
         return Declined::because(reason.clone());
@@ -217,7 +218,7 @@ fn accept_as(
     // Of bytes that are no characters it warns, with the number of the record.
     let warns_of_bytes = dialect.has_characters() && gawk::counts_characters(&program);
     if dialect.is_gawk() {
-        gawk::check(&program, &names, &line, analysis.may_fail || warns_of_bytes, &context.locale)?;
+        gawk::check(&program, &names, &line, analysis.may_fail || warns_of_bytes, context)?;
     }
     if warns_of_bytes && gawk::cuts_again(&program) {
         return Declined::because(
@@ -239,7 +240,7 @@ fn accept_as(
     let (folds, no_fold) = (sums.is_ok(), sums.as_ref().err().cloned());
     let fold::Sums { names: sums, count: adds_ones } = sums.unwrap_or_default();
     given.sums = sums;
-    given.kept = kept.unwrap_or_default();
+    given.kept = kept;
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
@@ -350,7 +351,7 @@ fn accept_as(
 }
 
 impl Awk {
-    /// Keeps mawk's order of the arrays that are looped over; it must be known. Their records are then worked on in order.
+    /// Keeps the real awk's order of the arrays that are looped over; it must be known. Their records are then worked on in order.
     fn in_kept_order(mut self) -> Self {
         self.compiled.code.in_kept_order = self.compiled.kept.clone();
         self.analysis.array_order = ArrayOrder::Hidden;
@@ -483,7 +484,7 @@ impl Command for Awk {
     }
 
     fn in_real_order(&self) -> Option<Box<dyn Command>> {
-        let is_known = !self.compiled.kept.is_empty() && self.analysis.array_order != ArrayOrder::Hidden;
+        let is_known = self.compiled.kept.is_some() && self.analysis.array_order != ArrayOrder::Hidden;
         is_known.then(|| Box::new(self.clone().in_kept_order()) as Box<dyn Command>)
     }
 }

@@ -115,8 +115,17 @@ const BASE: Tool = Tool {
     only_prints,
     io_errors: MAWK_ERRORS,
     standard_output: StandardOutput::Buffered,
-    // With WHINY_USERS set, mawk and gawk sort what they loop over.
-    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::SocketInput, Unsuitable::Variable("WHINY_USERS")],
+    unsuitable: &[
+        Unsuitable::RefusedOutput,
+        Unsuitable::SocketInput,
+        // mawk and gawk then sort what they loop over.
+        Unsuitable::Variable("WHINY_USERS"),
+        // How gawk keeps arrays.
+        Unsuitable::Variable("AWK_HASH"),
+        Unsuitable::Variable("STR_CHAIN_MAX"),
+        Unsuitable::Variable("INT_CHAIN_MAX"),
+        Unsuitable::Variable("NHAT"),
+    ],
     probes: &[],
     cost: |_| Rate::real(2.2, 0.3),
     other_versions: &[

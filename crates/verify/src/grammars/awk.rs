@@ -385,12 +385,22 @@ impl Writer<'_> {
         format!("{begin}{{ printf \"{conversions}\\n\", {} }}", args.join(", "))
     }
 
-    /// Arrays that are looped over in the order in which they are kept, with keys that are text.
+    /// Arrays that are looped over in the order in which they are kept.
     fn kept(&mut self) -> String {
         let mut rules = Vec::new();
         if self.rng.chance(20) {
-            let (count, step) = (self.rng.pick(&[9, 768, 769, 1600]), self.rng.pick(&[1, 7, 1008]));
-            rules.push(format!("BEGIN {{ for (i = 0; i < {count}; i++) c[\"k\" i * {step} % 1009] = i }}"));
+            let (count, step) =
+                (self.rng.pick(&[9, 38, 39, 390, 768, 769, 1600]), self.rng.pick(&[1, 7, 1008]));
+            let key = self.pick(&[
+                "\"k\" i * STEP % 1009",
+                "i * STEP % 1009",
+                "i * STEP",
+                "-i * STEP",
+                "(i % 3 ? i : i \"k\")",
+                "2 ^ (i % 34) + i",
+            ]);
+            let key = key.replace("STEP", &step.to_string());
+            rules.push(format!("BEGIN {{ for (i = 0; i < {count}; i++) c[{key}] = i }}"));
         }
         for _ in 0..self.rng.pick(&[1, 1, 2, 3]) {
             let (test, looks_up) =
@@ -421,6 +431,11 @@ impl Writer<'_> {
             "\"k\" NR % 7",
             "\"\"",
             "\"12\"",
+            "NR",
+            "NF % 3",
+            "$1 + 0",
+            "-NR",
+            "NR * 70001",
             "sprintf(\"%d\", $1)",
             "(NR % 2 ? $1 : $2)",
         ]);
@@ -457,6 +472,9 @@ impl Writer<'_> {
             "for (k in c) { if (n++ < 5) print k; d[k] = n } for (k in d) print d[k], k",
             "for (k in c) { print k; delete c[k]; if (++m > 3) break } for (k in c) print \"left\", k",
             "for (k in d) if (k in c) print k; for (k in c) print k, d[k]",
+            "for (k in c) if (k < 9) n++; print n",
+            "for (k in c) if (k) n++; for (k in d) { x = k; n += x == $1 } print n",
+            "for (k in c) if (k > x) x = k; print x; for (k in c) if (c[k] > m) { m = c[k]; x = k } print x, m",
         ])
     }
 

@@ -1,17 +1,16 @@
-//! The order in which mawk keeps the keys of an array, and `for (k in a)` finds them.
+//! mawk's order of keys that are strings.
 //!
 //! mawk has a hash table of lists. Whatever an element is looked up for, it moves to the front of its list, and a table
 //! that doubles keeps the order of each list. So the order follows from the hashes of the keys, the most elements that
 //! there were, and when each was last looked up (source: `array.w` of mawk 1.3.4 20200120, by its author).
 //!
-//! That is so for keys that are strings. Numbers have lists of their own, and an array with both kinds depends on more;
-//! such programs have no known order. mawk takes fields and pieces of strings for strings, whatever they look like.
+//! Numbers have lists of their own, and an array with both kinds depends on more; such programs have no known order. mawk
+//! takes fields and pieces of strings for strings, whatever they look like.
 
 use std::collections::BTreeSet;
 
-use super::names::patterns;
-use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_part, each_expr, every_expr, every_statement};
+use crate::awk::tree::{Builtin, Expr, Program};
+use crate::awk::visit::every_expr;
 
 /// Lists of the smallest table.
 const LISTS: usize = 64;
@@ -25,7 +24,7 @@ fn hash(key: &[u8]) -> u32 {
 
 /// When the elements of an array were looked up.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lookups {
+pub(in crate::awk) struct Lookups {
     /// Of each element, in the order in which the array stores them.
     last: Vec<u64>,
     count: u64,
@@ -74,69 +73,8 @@ impl Lookups {
     }
 }
 
-/// Returns the arrays that are looped over, if the order of each is known.
-pub(super) fn looped_over(program: &Program) -> Option<BTreeSet<String>> {
-    if !program.functions.is_empty() {
-        return None;
-    }
-    let mut looped = BTreeSet::new();
-    every_statement(program, &mut |statement| {
-        if let Statement::ForIn(_, array, _) = statement {
-            looped.insert(array.clone());
-        }
-    });
-    let texts = Texts::of(program);
-    let mut known = true;
-    each_at_once(program, &mut |exprs| {
-        let lookups: Vec<_> = lookups(exprs).filter(|(array, _)| looped.contains(*array)).collect();
-        for (at, (array, index)) in lookups.iter().enumerate() {
-            known &= index.len() > 1 || texts.is_text(&index[0]);
-            // What is evaluated first could matter.
-            let mut before = lookups[..at].iter().filter(|(other, _)| other == array).peekable();
-            known &= before.peek().is_none() || !exprs.iter().any(|expr| changes_variables(expr));
-            known &= before.all(|(_, other)| other == index);
-        }
-    });
-    every_expr(program, &mut |expr| {
-        if let Expr::Builtin(Builtin::Split, args) = expr {
-            known &= !matches!(args.get(1), Some(Expr::Name(array)) if looped.contains(array));
-        }
-    });
-    known.then_some(looped)
-}
-
-/// Passes the expressions of each statement, and each pattern, to `call`.
-fn each_at_once<'a>(program: &'a Program, call: &mut impl FnMut(&[&'a Expr])) {
-    every_statement(program, &mut |statement| call(&statement.parts().0));
-    patterns(program).into_iter().for_each(|pattern| call(&[pattern]));
-}
-
-/// Returns the elements that are looked up, as arrays with indices.
-fn lookups<'a>(exprs: &[&'a Expr]) -> impl Iterator<Item = (&'a str, &'a [Expr])> {
-    let mut found: Vec<(&str, &[Expr])> = Vec::new();
-    for expr in exprs {
-        each_expr(expr, &mut |part| {
-            if let Expr::Element(array, index) | Expr::In(index, array) = part {
-                found.push((array, index));
-            }
-        });
-    }
-    found.into_iter()
-}
-
-/// Whether it changes a variable or a field.
-fn changes_variables(expr: &Expr) -> bool {
-    any_part(expr, |part| match part {
-        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
-            !matches!(**place, Expr::Element(..))
-        }
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !matches!(args.get(2), Some(Expr::Element(..))),
-        _ => false,
-    })
-}
-
 /// What is never a number: only text, or unset.
-struct Texts<'a> {
+pub(super) struct Texts<'a> {
     /// Variables, and arrays for their elements, that may be numbers.
     numbers: BTreeSet<&'a str>,
     /// Whether a field may be a number.
@@ -147,7 +85,7 @@ struct Texts<'a> {
 const COUNTERS: [&str; 5] = ["NF", "NR", "FNR", "RSTART", "RLENGTH"];
 
 impl<'a> Texts<'a> {
-    fn of(program: &'a Program) -> Self {
+    pub(super) fn of(program: &'a Program) -> Self {
         let mut texts = Texts { numbers: COUNTERS.into(), of_fields: false };
         // One variable may get its value from another.
         loop {
@@ -170,7 +108,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    fn is_text(&self, expr: &Expr) -> bool {
+    pub(super) fn is_text(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Text(_) | Expr::Concat(..) => true,
             Expr::Field(_) => !self.of_fields,
@@ -188,40 +126,6 @@ impl<'a> Texts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::awk::Dialect;
-    use crate::awk::parse::parse;
-
-    fn is_known(text: &str) -> bool {
-        looped_over(&parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program")).is_some()
-    }
-
-    #[test]
-    fn the_order_is_known_if_all_keys_are_text() {
-        for text in [
-            "{ c[$1]++ } END { for (k in c) print k, c[k] }",
-            "{ k = substr($4, 2, 11); c[k] += $10; n[$1, $2]++ } END { for (k in c) print k; for (k in n) print k }",
-            "{ n = split($0, p); for (i = 1; i <= n; i++) c[p[i]] = c[p[i]] i } END { for (k in c) print k }",
-            "$1 in c { delete c[$1] } !($2 in c) { c[$2] = NR } END { for (k in c) print k }",
-        ] {
-            assert!(is_known(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_order_is_unknown_if_a_key_may_be_a_number_or_two_keys_are_looked_up_at_once() {
-        for text in [
-            "{ c[NF]++ } END { for (k in c) print k }",
-            "{ $1 = $1 + 1; c[$1]++ } END { for (k in c) print k }",
-            "{ x = $1; y = x; x += 1; c[y]++ } END { for (k in c) print k }",
-            "{ for (i = 1; i <= NF; i++) c[i] = $i } END { for (k in c) print k }",
-            "{ split($0, c); for (k in c) print k }",
-            "{ c[$1] = c[$2] } END { for (k in c) print k }",
-            "{ c[k] = (k = $1) c[k] } END { for (k in c) print k }",
-            "function f(a, k) { a[k] } { f(c, $1) } END { for (k in c) print k }",
-        ] {
-            assert!(!is_known(text), "{text}");
-        }
-    }
 
     #[test]
     fn what_was_looked_up_last_comes_first_in_its_list() {

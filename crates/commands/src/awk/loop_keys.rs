@@ -1,0 +1,144 @@
+//! The type of the keys that `for (k in a)` finds: strings, but some awks find numbers.
+//!
+//! mawk 1.3.4 20260302 and gawk 5.2 find whole numbers as numbers (`BEGIN {a["10"]; for (k in a) print k < 9}`). gawk 5.1
+//! to 5.3 find other keys as what they were when the element was created, a field that looks like a number for instance
+//! (`{a[$1]} END {for (k in a) print k ? 1 : 0}` with `00`).
+
+use std::collections::BTreeSet;
+
+use super::format::{self, Piece};
+use super::names::patterns;
+use super::tree::{Builtin, Expr, Program, Statement};
+use super::visit::{any_expr, any_statement, every_expr, every_statement};
+
+/// Why a program in which the type of a key shows is declined.
+pub(super) const MAY_BE_NUMBERS: &str = "the key of a loop is compared, which this awk may take for a number";
+
+/// Whether the type of such a key could show: in a comparison, as a condition, or where it is not known what becomes of it.
+pub(super) fn type_shows(program: &Program) -> bool {
+    let keys = Keys::of(program);
+    any_expr(program, |expr| match expr {
+        Expr::Compare(_, left, right) => {
+            keys.may_be(left) && !is_string(right) || keys.may_be(right) && !is_string(left)
+        }
+        Expr::And(left, right) | Expr::Or(left, right) => keys.may_be(left) || keys.may_be(right),
+        Expr::Not(inner) | Expr::If(inner, ..) => keys.may_be(inner),
+        Expr::Assign(place, value) => matches!(**place, Expr::Field(_)) && keys.may_be(value),
+        Expr::Call(_, args) => args.iter().any(|arg| keys.may_be(arg)),
+        Expr::Builtin(Builtin::Sprintf, args) => keys.are_printed_as_characters(args),
+        _ => false,
+    }) || patterns(program).into_iter().any(|pattern| keys.may_be(pattern))
+        || any_statement(program, |statement| match statement {
+            Statement::If(test, ..)
+            | Statement::While(test, _)
+            | Statement::Do(_, test)
+            | Statement::For(_, Some(test), ..) => keys.may_be(test),
+            Statement::Printf(args, _) => keys.are_printed_as_characters(args),
+            Statement::Return(Some(value)) => keys.may_be(value),
+            _ => false,
+        })
+}
+
+/// Whether a comparison with it is one of strings, whatever the other operand is.
+fn is_string(expr: &Expr) -> bool {
+    match expr {
+        Expr::Text(_) | Expr::Concat(..) => true,
+        Expr::Group(inner) => inner.len() == 1 && is_string(&inner[0]),
+        Expr::Builtin(builtin, _) => {
+            matches!(builtin, Builtin::Substr | Builtin::Sprintf | Builtin::ToLower | Builtin::ToUpper)
+        }
+        _ => false,
+    }
+}
+
+/// The variables, and arrays for their elements, that may hold such a key.
+struct Keys<'a>(BTreeSet<&'a str>);
+
+impl<'a> Keys<'a> {
+    fn of(program: &'a Program) -> Self {
+        let mut keys = Keys(BTreeSet::new());
+        every_statement(program, &mut |statement| {
+            if let Statement::ForIn(name, ..) = statement {
+                keys.0.insert(name);
+            }
+        });
+        // One variable may get its value from another.
+        loop {
+            let mut found = Vec::new();
+            every_expr(program, &mut |expr| {
+                if let Expr::Assign(place, value) = expr
+                    && let Expr::Name(name) | Expr::Element(name, _) = &**place
+                    && keys.may_be(value)
+                {
+                    found.push(name.as_str());
+                }
+            });
+            let before = keys.0.len();
+            keys.0.extend(found);
+            if keys.0.len() == before {
+                return keys;
+            }
+        }
+    }
+
+    /// Whether the value of an expression may be such a key, unchanged.
+    fn may_be(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Name(name) | Expr::Element(name, _) => self.0.contains(name.as_str()),
+            Expr::Group(inner) => inner.iter().any(|inner| self.may_be(inner)),
+            Expr::If(_, yes, no) => self.may_be(yes) || self.may_be(no),
+            Expr::Assign(_, value) => self.may_be(value),
+            _ => false,
+        }
+    }
+
+    /// Whether a format may print such a key by `%c`: a number as the character that it is the code of.
+    fn are_printed_as_characters(&self, args: &[Expr]) -> bool {
+        let Some((format, values)) = args.split_first() else { return false };
+        let is_character = |piece: &Piece| matches!(piece, Piece::Conversion(it) if it.what == b'c');
+        let prints = match format {
+            Expr::Text(format) => format::parse(format).is_ok_and(|pieces| pieces.iter().any(is_character)),
+            _ => true,
+        };
+        prints && values.iter().any(|value| self.may_be(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::awk::Dialect;
+    use crate::awk::parse::parse;
+
+    #[test]
+    fn the_type_of_a_key_shows_where_it_is_compared_or_judged() {
+        let shows = |text: &str| {
+            type_shows(&parse(text.as_bytes(), Dialect::Mawk { is_2025: true }).expect("a program"))
+        };
+        for text in [
+            "END { for (k in c) if (k < 9) n++ }",
+            "END { for (k in c) if (k) n++ }",
+            "END { for (k in c) if (!(k in d) && !k) n++ }",
+            "END { for (k in c) print (k ? \"yes\" : \"no\") }",
+            "END { for (k in c) if (k > max) max = k }",
+            "END { for (k in c) last = k; x = y ? last : 1; print x == $1 }",
+            "END { for (k in c) v[n++] = k; print v[1] < v[2] }",
+            "END { for (k in c) printf \"%c\", k }",
+            "END { for (k in c) $1 = k; print }",
+            "function f(x) { return x > 1 } END { for (k in c) print f(k) }",
+            "{ for (k in c) last = k } last",
+        ] {
+            assert!(shows(text), "{text}");
+        }
+        for text in [
+            "END { for (k in c) print k, c[k] }",
+            "END { for (k in c) if (c[k] > max) { max = c[k]; best = k } print best, max }",
+            "END { for (k in c) s += k * c[k]; print s }",
+            "END { for (k in c) if (k == \"GET\" || k \"\" < 9 || k ~ /1/) print length(k), substr(k, 2) }",
+            "END { for (k in c) printf \"%s %d count\\n\", k, k }",
+            "{ c[$1]++; if ($1 > 9) n++ } END { for (k in c) if (k in d || c[k] > 1) print d[k] }",
+        ] {
+            assert!(!shows(text), "{text}");
+        }
+    }
+}
