@@ -424,9 +424,12 @@ fn several_speak(case: &Case, stderr: &[u8]) -> bool {
     let stages = || case.text.split(['|', ';', '&', '\n']);
     let stages_with =
         |name: &str| stages().filter(|stage| stage.split_whitespace().any(|word| word == name)).count();
-    let lines = || stderr.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"bash: ")).count();
+    let is_shell = |name: &str| matches!(name, "bash" | "dash" | "sh");
+    let messages = |name: &str| {
+        stderr.windows(name.len() + 2).filter(|at| *at == format!("{name}: ").as_bytes()).count()
+    };
     match &speakers[..] {
-        [one] if one == "bash" => lines() > 1,
+        [one] if is_shell(one) => messages(one) > 1,
         [one] => stages_with(one) > 1,
         several => several.len() > 1,
     }

@@ -32,7 +32,7 @@ pub(super) struct Array {
     recent: Vec<(u32, u32)>,
     /// All keys as last requested, until they change.
     keys: Option<Arc<[Text]>>,
-    /// Set if its keys are kept in an awk's order: all of them are texts then.
+    /// Set if its keys are kept in an awk's order. Then all of them are texts, or all are in the list.
     order: Option<KeyOrder>,
     seed: Seed,
 }
@@ -176,10 +176,16 @@ impl Array {
         Array { order: Some(order), ..Array::new(seed) }
     }
 
-    /// Returns the key of a text: in a kept order the text itself.
+    /// Whether all its keys are texts, also those that are written as numbers.
+    #[inline]
+    fn has_texts_only(&self) -> bool {
+        self.order.as_ref().is_some_and(|order| !order.may_be_a_list() || !self.texts.is_empty())
+    }
+
+    /// Returns the key of a text.
     #[inline]
     pub(super) fn key<'a>(&self, text: &'a [u8]) -> Key<'a> {
-        if self.order.is_some() { Key::Text(text) } else { Key::of(text) }
+        if self.has_texts_only() { Key::Text(text) } else { Key::of(text) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -189,7 +195,7 @@ impl Array {
     #[inline]
     pub(super) fn contains(&mut self, key: Key) -> bool {
         match key {
-            key if self.order.is_some() => {
+            key if self.has_texts_only() => {
                 let found = as_text(key, |text| self.place_of(text, self.seed.hash(text)));
                 if let (Some(place), Some(order)) = (found, &mut self.order) {
                     order.found(place);
@@ -246,12 +252,26 @@ impl Array {
 
     fn new_text(&mut self, text: &[u8], hash: u64) -> usize {
         self.keys = None;
+        if self.order.is_some() && !self.list.is_empty() {
+            self.turn_list_into_texts();
+        }
         let Array { texts, places, seed, .. } = self;
         let place = texts.len();
         assert!(place < u32::MAX as usize, "an array of four thousand million strings");
         texts.push((Text::new(text), Value::Unset));
         places.insert_unique(hash, place as u32, |place| seed.hash(texts[*place as usize].0.bytes()));
         place
+    }
+
+    /// Makes texts of the keys in the list, before one that is not.
+    fn turn_list_into_texts(&mut self) {
+        self.in_list = 0;
+        let mut digits = Vec::new();
+        for (number, value) in std::mem::take(&mut self.list).into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            let text = Key::Number(number as i32).text(&mut digits);
+            *self.at_text(text.bytes()) = value;
+        }
     }
 
     /// Removes a text; the last one takes its index.
@@ -287,8 +307,9 @@ impl Array {
     #[inline]
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
-            Key::Number(_) if self.order.is_some() => as_text(key, |text| self.at_text(text)),
+            Key::Number(_) if self.has_texts_only() => as_text(key, |text| self.at_text(text)),
             Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
+            Key::Number(_) if self.order.is_some() => as_text(key, |text| self.at_text(text)),
             Key::Number(number) => self.at_number(number),
             Key::Text(text) => self.at_text(text),
         }
@@ -297,7 +318,7 @@ impl Array {
     /// Returns the element of a text, created if missing.
     #[inline]
     pub(super) fn entry_of(&mut self, text: &[u8]) -> &mut Value {
-        if self.order.is_some() { self.at_text(text) } else { self.entry(Key::of(text)) }
+        if self.has_texts_only() { self.at_text(text) } else { self.entry(Key::of(text)) }
     }
 
     /// Returns the element in the list, if any.
@@ -406,6 +427,9 @@ impl Array {
     /// Returns all keys. Those of a small array are cached.
     pub(super) fn keys(&mut self) -> Arc<[Text]> {
         if let Some(order) = &self.order {
+            if !self.list.is_empty() {
+                return self.written_keys().into();
+            }
             return order.sorted(&self.texts).into_iter().map(|index| self.texts[index].0.clone()).collect();
         }
         if let Some(keys) = &self.keys {
@@ -445,7 +469,7 @@ mod tests {
     use pelton_testkit::Random;
 
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, HashSet};
 
     #[test]
     fn a_list_and_a_table_are_one_map() {
@@ -489,6 +513,45 @@ mod tests {
                 let mut keys: Vec<Vec<u8>> = array.keys().iter().map(|key| key.bytes().to_vec()).collect();
                 keys.sort();
                 assert!(keys.iter().eq(expected.keys()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_is_in_the_order_that_its_keys_would_have_in_tables() {
+        let mut random = Random::new(2);
+        for round in 0..60u64 {
+            let order = KeyOrder::in_gawk(if round % 2 == 0 { 2 } else { 10 });
+            let mut array = Array::in_kept_order(Seed::new(), order.clone());
+            let (mut created, mut known) = (Vec::<(Text, ())>::new(), HashSet::new());
+            let (first, until) = (round % 5, random.next() % 3000);
+            for turn in 0..until {
+                let key = match random.next() % 4000 {
+                    0 => format!("k{turn}"),
+                    1 => format!("-{turn}"),
+                    2 => format!("{}", turn * 100_003),
+                    3 => "007".to_owned(),
+                    4..100 => (random.next() % (turn + 1)).to_string(),
+                    _ => (first + turn).to_string(),
+                };
+                let text = key.as_bytes();
+                assert_eq!(array.contains(array.key(text)), known.contains(text));
+                match Key::of(text) {
+                    number @ Key::Number(_) if turn % 2 == 0 => *array.entry(number) = Value::text(text),
+                    _ => *array.entry_of(text) = Value::text(text),
+                }
+                if known.insert(text.to_vec()) {
+                    created.push((Text::new(text), ()));
+                }
+            }
+            let expected = order.sorted(&created).into_iter().map(|index| created[index].0.bytes().to_vec());
+            let keys = array.keys();
+            assert!(keys.iter().map(|key| key.bytes().to_vec()).eq(expected), "round {round}");
+            assert_eq!(array.len(), created.len());
+            for key in keys.iter() {
+                assert!(
+                    matches!(array.entry_of(key.bytes()), Value::Text(text) if text.bytes() == key.bytes())
+                );
             }
         }
     }

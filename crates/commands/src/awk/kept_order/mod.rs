@@ -25,6 +25,18 @@ pub(super) enum KeyOrder {
 }
 
 impl KeyOrder {
+    /// Makes gawk's order, with this many elements in each list of a table that does not grow yet.
+    #[cfg(test)]
+    pub(super) fn in_gawk(longest: usize) -> Self {
+        KeyOrder::Gawk(longest)
+    }
+
+    /// Whether keys from 0 or 1 on, with few gaps, are in ascending order as long as there are no others.
+    #[inline]
+    pub(super) fn may_be_a_list(&self) -> bool {
+        matches!(self, KeyOrder::Gawk(_))
+    }
+
     /// Notes a lookup of the element with this index, which may be new.
     #[inline(always)]
     pub(super) fn found(&mut self, index: usize) {
