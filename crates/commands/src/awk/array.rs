@@ -7,7 +7,6 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 use super::kept_order::KeyOrder;
-use super::number;
 use super::text::{Text, same};
 use super::value::Value;
 
@@ -62,16 +61,9 @@ impl<'a> Key<'a> {
         whole(text).map_or(Key::Text(text), Key::Number)
     }
 
-    /// Returns the string. `digits` is a scratch buffer.
-    pub(super) fn text(self, digits: &mut Vec<u8>) -> Text {
-        match self {
-            Key::Text(text) => Text::new(text),
-            Key::Number(number) => {
-                digits.clear();
-                number::write_integer(number.into(), digits);
-                Text::new(digits)
-            }
-        }
+    /// Returns the string.
+    pub(super) fn text(self) -> Text {
+        as_text(self, Text::new)
     }
 
     /// Returns the integer key, unless the number must be formatted.
@@ -266,11 +258,9 @@ impl Array {
     /// Makes texts of the keys in the list, before one that is not.
     fn turn_list_into_texts(&mut self) {
         self.in_list = 0;
-        let mut digits = Vec::new();
         for (number, value) in std::mem::take(&mut self.list).into_iter().enumerate() {
             let Some(value) = value else { continue };
-            let text = Key::Number(number as i32).text(&mut digits);
-            *self.at_text(text.bytes()) = value;
+            as_text(Key::Number(number as i32), |text| *self.at_text(text) = value);
         }
     }
 
@@ -442,20 +432,32 @@ impl Array {
 
     fn written_keys(&self) -> Vec<Text> {
         let mut keys = Vec::with_capacity(self.len());
-        let mut digits = Vec::new();
-        self.each(|key, _| {
-            keys.push(key.text(&mut digits));
-        });
+        self.each(|key, _| keys.push(key.text()));
         keys
     }
 }
 
-/// Passes the text of a key to `call`: in a kept order it mostly is one ([`Array::key`]).
+/// Passes the text of a key to `call`.
 fn as_text<T>(key: Key, call: impl FnOnce(&[u8]) -> T) -> T {
     match key {
         Key::Text(text) => call(text),
-        Key::Number(_) => call(key.text(&mut Vec::new()).bytes()),
+        Key::Number(number) => call(digits(number, &mut [0; Key::DIGITS_MAX + 1])),
     }
+}
+
+/// Writes a number at the end of `room`.
+fn digits(number: i32, room: &mut [u8; Key::DIGITS_MAX + 1]) -> &[u8] {
+    let (mut start, mut rest) = (room.len(), number.unsigned_abs());
+    while rest > 0 || start == room.len() {
+        start -= 1;
+        room[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if number < 0 {
+        start -= 1;
+        room[start] = b'-';
+    }
+    &room[start..]
 }
 
 #[inline]
@@ -583,7 +585,10 @@ mod tests {
 
     #[test]
     fn a_key_is_a_number_if_it_is_written_so() {
-        for (text, number) in [("0", 0), ("7", 7), ("-12", -12), ("999999999", 999_999_999)] {
+        for (text, number) in
+            [("0", 0), ("7", 7), ("-12", -12), ("999999999", 999_999_999), ("-999999999", -999_999_999)]
+        {
+            assert_eq!(Key::Number(number).text().bytes(), text.as_bytes());
             assert_eq!(Key::of(text.as_bytes()), Key::Number(number));
             assert_eq!(Key::of_number(f64::from(number)), Some(Key::Number(number)));
         }
