@@ -10,6 +10,8 @@ use crate::{Case, Rng, shrink};
 /// Commands whose arguments are programs: each gets so many inputs in a row.
 const PROGRAMS: [&str; 5] = ["awk", "mawk", "gawk", "original-awk", "sed"];
 const INPUTS: u64 = 3;
+/// A difference must show as many times again to be made smaller.
+const REPETITIONS: usize = 3;
 
 /// The numbered cases of a grammar: the same seed gives the same ones.
 pub(crate) struct Cases<'g> {
@@ -50,10 +52,8 @@ impl Engine {
         let mut cases = Cases::new(grammar, seed);
         while self.tally.comparisons < comparisons && cases.next < comparisons * 3 && differences.len() < 5 {
             let (case, care) = cases.next();
-            if !matches!(self.check_with(&case, care)?, Check::Differs(_)) {
-                continue;
-            }
-            let Some(least) = self.shrunk(case, &|| false)? else { continue };
+            let Check::Differs(first) = self.check_with(&case, care)? else { continue };
+            let least = self.shrunk(*first, &|| false)?;
             // The same arguments after shrinking are taken for the same cause.
             if kinds.insert(least.case().args.clone()) {
                 let name = format!("{}-{seed}-{}", grammar.command, cases.next);
@@ -63,15 +63,16 @@ impl Engine {
         Ok((std::mem::take(&mut self.tally), differences))
     }
 
-    /// Returns the difference on a smaller case, as small as can be found until `stop` says so. It does not count.
-    /// `None` if it does not show again.
-    pub(crate) fn shrunk(&mut self, case: Case, stop: &dyn Fn() -> bool) -> io::Result<Option<Difference>> {
+    /// Returns the difference on a smaller case, as small as can be found until `stop` says so. It does not count. What
+    /// does not show each time is returned as it is, and says so: smaller cases would pass by chance.
+    pub(crate) fn shrunk(&mut self, first: Difference, stop: &dyn Fn() -> bool) -> io::Result<Difference> {
         let counted = self.tally;
-        let least =
-            shrink(case, |candidate| !stop() && self.check(candidate).is_ok_and(|found| found.is_some()));
-        let difference = self.check(&least);
+        let mut fails = |case: &Case| !stop() && self.check(case).is_ok_and(|found| found.is_some());
+        let always = (0..REPETITIONS).all(|_| fails(first.case()));
+        let least = always.then(|| shrink(first.case().clone(), fails));
+        let again = least.map(|least| self.check(&least)).transpose()?.flatten();
         self.tally = counted;
-        difference
+        Ok(again.unwrap_or_else(|| if stop() { first } else { first.sometimes() }))
     }
 }
 

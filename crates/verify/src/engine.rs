@@ -56,9 +56,16 @@ pub struct Difference {
     block_bytes: usize,
     expected: Answer,
     got: Answer,
+    /// Whether it did not show each time.
+    sometimes: bool,
 }
 
 impl Difference {
+    /// Notes that it did not show each time.
+    pub(crate) fn sometimes(self) -> Self {
+        Difference { sometimes: true, ..self }
+    }
+
     /// Returns a line of `known_cases.rs`, with what happened as a comment.
     pub fn show(&self) -> String {
         let answer = |answer: &Answer| {
@@ -70,7 +77,8 @@ impl Difference {
             )
         };
         format!(
-            "// blocks of {}: tool: {}\n// kernel: {}\n{}",
+            "{}// blocks of {}: tool: {}\n// kernel: {}\n{}",
+            if self.sometimes { "// Not each time.\n" } else { "" },
             self.block_bytes,
             answer(&self.expected),
             answer(&self.got),
@@ -236,7 +244,8 @@ impl Engine {
             for block_bytes in care.sizes() {
                 let got = self.answer(&*command, case, block_bytes, care, &expected)?;
                 if got != expected && !differs_in_freed_memory(&case.command, &expected, &got) {
-                    let difference = Difference { case: case.clone(), block_bytes, expected, got };
+                    let difference =
+                        Difference { case: case.clone(), block_bytes, expected, got, sometimes: false };
                     return Ok(Check::Differs(Box::new(difference)));
                 }
             }

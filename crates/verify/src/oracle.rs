@@ -38,8 +38,9 @@ pub struct Oracle {
     watchdog: Watchdog,
 }
 
-/// Time limit of a call: shrunk cases may never end.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time limit of a call: shrunk cases may never end. An xargs that starts a hundred programs takes a second on a busy
+/// machine.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Limit of each output: nothing that is compared prints more.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;

@@ -225,7 +225,7 @@ impl State {
             }
             Check::Differs(difference) => *difference,
         };
-        let difference = engine.shrunk(case.clone(), stop)?.unwrap_or(first);
+        let difference = engine.shrunk(first, stop)?;
         self.exclude(difference.case(), engine.is_in_c(difference.case()));
         // The smaller case may show another difference.
         let in_c = engine.is_in_c(&case);

@@ -42,6 +42,9 @@ const GAPS_MAX: usize = 16;
 /// Lookups are mostly of few texts: these are found without a search.
 const RECENT: usize = 256;
 
+/// Room for more elements is given back when there are none.
+const EMPTY_MAX: usize = 1024;
+
 /// The keys of larger arrays are generated each time.
 const KEYS_KEPT_MAX: usize = 1 << 16;
 
@@ -391,8 +394,18 @@ impl Array {
         }
     }
 
+    /// Whether it has little room, which is cleared at once.
+    pub(super) fn takes_little(&self) -> bool {
+        let rooms =
+            [self.list.capacity(), self.numbers.capacity(), self.texts.capacity(), self.places.capacity()];
+        rooms.into_iter().all(|room| room <= EMPTY_MAX)
+    }
+
     pub(super) fn clear(&mut self) {
         self.keys = None;
+        if !self.takes_little() {
+            (self.numbers, self.places) = (HashTable::new(), HashTable::new());
+        }
         self.list.clear();
         self.in_list = 0;
         self.numbers.clear();

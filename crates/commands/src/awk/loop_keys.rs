@@ -17,16 +17,28 @@ pub(super) const MAY_BE_NUMBERS: &str = "the key of a loop is compared, which th
 /// Whether the type of such a key could show: in a comparison, as a condition, or where it is not known what becomes of it.
 pub(super) fn type_shows(program: &Program) -> bool {
     let keys = Keys::of(program);
-    any_expr(program, |expr| match expr {
-        Expr::Compare(_, left, right) => {
-            keys.may_be(left) && !is_string(right) || keys.may_be(right) && !is_string(left)
+    // The caller knows the array by another name.
+    let is_parameter =
+        |name: &String| program.functions.iter().any(|function| function.parameters.contains(name));
+    let leaves = |expr: &Expr| match expr {
+        Expr::Assign(place, value) => {
+            matches!(&**place, Expr::Element(name, _) if is_parameter(name)) && keys.may_be(value)
         }
-        Expr::And(left, right) | Expr::Or(left, right) => keys.may_be(left) || keys.may_be(right),
-        Expr::Not(inner) | Expr::If(inner, ..) => keys.may_be(inner),
-        Expr::Assign(place, value) => matches!(**place, Expr::Field(_)) && keys.may_be(value),
-        Expr::Call(_, args) => args.iter().any(|arg| keys.may_be(arg)),
-        Expr::Builtin(Builtin::Sprintf, args) => keys.are_printed_as_characters(args),
         _ => false,
+    };
+    any_expr(program, |expr| {
+        leaves(expr)
+            || match expr {
+                Expr::Compare(_, left, right) => {
+                    keys.may_be(left) && !is_string(right) || keys.may_be(right) && !is_string(left)
+                }
+                Expr::And(left, right) | Expr::Or(left, right) => keys.may_be(left) || keys.may_be(right),
+                Expr::Not(inner) | Expr::If(inner, ..) => keys.may_be(inner),
+                Expr::Assign(place, value) => matches!(**place, Expr::Field(_)) && keys.may_be(value),
+                Expr::Call(_, args) => args.iter().any(|arg| keys.may_be(arg)),
+                Expr::Builtin(Builtin::Sprintf, args) => keys.are_printed_as_characters(args),
+                _ => false,
+            }
     }) || patterns(program).into_iter().any(|pattern| keys.may_be(pattern))
         || any_statement(program, |statement| match statement {
             Statement::If(test, ..)
@@ -127,11 +139,13 @@ mod tests {
             "END { for (k in c) $1 = k; print }",
             "function f(x) { return x > 1 } END { for (k in c) print f(k) }",
             "{ for (k in c) last = k } last",
+            "function f(a, j) { for (j in c) a[j] = j } END { f(v); print v[1] < v[2] }",
         ] {
             assert!(shows(text), "{text}");
         }
         for text in [
             "END { for (k in c) print k, c[k] }",
+            "function f(a, j) { for (j in a) print j } END { f(v); print v[1] < v[2] }",
             "END { for (k in c) if (c[k] > max) { max = c[k]; best = k } print best, max }",
             "END { for (k in c) s += k * c[k]; print s }",
             "END { for (k in c) if (k == \"GET\" || k \"\" < 9 || k ~ /1/) print length(k), substr(k, 2) }",

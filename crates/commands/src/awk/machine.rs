@@ -126,9 +126,6 @@ pub(super) struct Machine {
     spare: Vec<Array>,
 }
 
-/// Larger local arrays are not kept for the next calls of their functions.
-const SPARE_MAX: usize = 256;
-
 impl Machine {
     pub(super) fn new(compiled: &Compiled) -> Self {
         let code = Arc::new(compiled.code.clone());
@@ -699,7 +696,7 @@ impl Machine {
     /// Drops the local arrays from an index on. Small ones are kept for the next calls.
     fn drop_tables(&mut self, from: usize) {
         for mut array in self.tables.drain(from..) {
-            if array.len() <= SPARE_MAX {
+            if array.takes_little() {
                 array.clear();
                 self.spare.push(array);
             }

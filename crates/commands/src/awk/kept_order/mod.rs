@@ -1,7 +1,7 @@
 //! The order in which an awk keeps the keys of an array, and `for (k in a)` finds them.
 //!
-//! It follows from the keys and from the order in which they were looked up ([`mawk`]) or created ([`gawk`]). Known are
-//! programs in which that order is: each statement looks up one element of an array, or none of its indices can change.
+//! It follows from the keys and from the order in which they were looked up ([`mawk`]) or created ([`gawk`]). That is known
+//! where each statement looks up at most one element of an array, or where its indices cannot change.
 
 mod gawk;
 mod mawk;
@@ -14,18 +14,18 @@ use super::Dialect;
 use super::names::patterns;
 use super::text::Text;
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_part, any_statement, each_expr, every_expr, every_statement};
+use super::visit::{any_part, any_statement, each_expr, each_statement, every_expr, every_statement};
 
 /// The order of one array.
 #[derive(Clone, Debug)]
 pub(super) enum KeyOrder {
     Mawk(Box<mawk::Lookups>),
-    /// With this many elements in each list of a table that does not grow yet.
+    /// A table grows when it has more elements than this for each list.
     Gawk(usize),
 }
 
 impl KeyOrder {
-    /// Makes gawk's order, with this many elements in each list of a table that does not grow yet.
+    /// Makes gawk's order, of tables that grow when they have more elements than this for each list.
     #[cfg(test)]
     pub(super) fn in_gawk(longest: usize) -> Self {
         KeyOrder::Gawk(longest)
@@ -91,9 +91,14 @@ impl Known {
         let arrays = looped_over(program);
         let fits = match order {
             KeyOrder::Mawk(_) => has_text_keys(program, &arrays),
-            KeyOrder::Gawk(_) => !removes_elements(program, &arrays),
+            KeyOrder::Gawk(_) => {
+                !removes_elements(program, &arrays) && !counts_outside_rules(program, &arrays)
+            }
         };
-        let is_known = fits && program.functions.is_empty() && has_known_lookups(program, &arrays);
+        let is_known = fits
+            && program.functions.is_empty()
+            && !loops_again(program)
+            && has_known_lookups(program, &arrays);
         is_known.then_some(Known { order, arrays })
     }
 }
@@ -137,6 +142,46 @@ fn has_text_keys(program: &Program, arrays: &BTreeSet<String>) -> bool {
         all &= found.all(|(_, index)| index.len() > 1 || texts.is_text(&index[0]));
     });
     all
+}
+
+/// Whether it loops over arrays more often than once: the order is made anew for each loop, which takes longer than a
+/// real awk's list of keys.
+fn loops_again(program: &Program) -> bool {
+    let is_loop = |statement: &Statement| {
+        matches!(
+            statement,
+            Statement::ForIn(..) | Statement::For(..) | Statement::While(..) | Statement::Do(..)
+        )
+    };
+    let is_over_array = |statement: &Statement| matches!(statement, Statement::ForIn(..));
+    let any_in = |statement: &Statement, is_it: &dyn Fn(&Statement) -> bool| {
+        let mut found = false;
+        each_statement(statement, &mut |inner| found |= is_it(inner));
+        found
+    };
+    let within = |outer: &Statement| outer.parts().1.into_iter().any(|inner| any_in(inner, &is_over_array));
+    let is_nested = any_statement(program, |statement| is_loop(statement) && within(statement));
+    is_nested
+        || program
+            .rules
+            .iter()
+            .flat_map(|rule| &rule.action)
+            .any(|statement| any_in(statement, &is_over_array))
+}
+
+/// Whether BEGIN or END look up these arrays by what may be numbers: gawk takes less time for many of these than a table of
+/// texts does.
+fn counts_outside_rules(program: &Program, arrays: &BTreeSet<String>) -> bool {
+    let texts = mawk::Texts::of(program);
+    let mut counts = false;
+    for statement in program.begin.iter().chain(&program.end).flatten() {
+        each_statement(statement, &mut |inner| {
+            let parts = inner.parts().0;
+            let mut found = lookups(&parts).filter(|(array, _)| arrays.contains(*array));
+            counts |= found.any(|(_, index)| index.len() == 1 && !texts.is_text(&index[0]));
+        });
+    }
+    counts
 }
 
 /// Whether single elements of these arrays may be removed.
@@ -215,6 +260,8 @@ mod tests {
             "{ split($0, c); for (k in c) print k }",
             "{ c[$1] = c[$2] } END { for (k in c) print k }",
             "{ c[k] = (k = $1) c[k] } END { for (k in c) print k }",
+            "{ c[$1]++; for (k in c) print k }",
+            "{ c[$1]++ } END { for (k in c) for (j in c) print k, j }",
             "function f(a, k) { a[k] } { f(c, $1) } END { for (k in c) print k }",
         ] {
             assert!(!is_known(text), "{text}");
