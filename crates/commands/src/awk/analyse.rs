@@ -7,7 +7,7 @@ use crate::Accept;
 use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Builtin, Expr, Pattern, Program, Statement};
-use super::visit::{each_expr, each_statement, every_statement};
+use super::visit::{any_statement, each_expr, each_statement, every_statement};
 
 /// The name in [`Analysis::joined`] for `$0` and what depends on it.
 pub(super) const LAST_RECORD: &str = "the last record";
@@ -88,11 +88,7 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
         analysis.joined.push("NR".to_owned());
     }
     analysis.joined.dedup();
-    let mut exits = false;
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| exits |= matches!(statement, Statement::Exit(_)));
-    }
-    analysis.exits = exits;
+    analysis.exits = any_statement(program, |statement| matches!(statement, Statement::Exit(_)));
     analysis.array_order = super::for_in_order::check(program, names, &mut looker, analysis.whole_lines)?;
     super::whole_lines::check_loops(program, &mut looker)?;
     Ok(analysis)

@@ -251,7 +251,7 @@ fn refuse_field_zero(program: &Program) -> Accept<()> {
     let mut may = false;
     every_expr(program, &mut |expr| {
         let (place, text) = match expr {
-            Expr::Assign(place, value) => (&**place, is_text(value)),
+            Expr::Assign(place, value) => (&**place, value.is_text()),
             Expr::Update(_, place, _) | Expr::Step { place, .. } => (&**place, false),
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => (&args[2], true),
             _ => return,
@@ -262,18 +262,6 @@ fn refuse_field_zero(program: &Program) -> Accept<()> {
         }
     });
     if may { Declined::because("an assignment to a field whose number may be 0") } else { Ok(()) }
-}
-
-/// Whether it is always a string.
-fn is_text(value: &Expr) -> bool {
-    match value {
-        Expr::Text(_) | Expr::Concat(..) => true,
-        Expr::Group(inner) => inner.iter().all(is_text),
-        Expr::Builtin(builtin, _) => {
-            matches!(builtin, Builtin::Substr | Builtin::ToLower | Builtin::ToUpper | Builtin::Sprintf)
-        }
-        _ => false,
-    }
 }
 
 /// Whether it is a positive literal, or a variable that only counts up from one.

@@ -536,7 +536,7 @@ mod tests {
     fn a_list_is_in_the_order_that_its_keys_would_have_in_tables() {
         let mut random = Random::new(2);
         for round in 0..60u64 {
-            let order = KeyOrder::in_gawk(if round % 2 == 0 { 2 } else { 10 });
+            let order = KeyOrder::Gawk(if round % 2 == 0 { 2 } else { 10 });
             let mut array = Array::in_kept_order(Seed::new(), order.clone());
             let (mut created, mut known) = (Vec::<(Text, ())>::new(), HashSet::new());
             let (first, until) = (round % 5, random.next() % 3000);

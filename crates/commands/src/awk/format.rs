@@ -18,6 +18,13 @@ pub(super) enum Piece {
     Conversion(Conversion),
 }
 
+impl Piece {
+    /// Whether it is `%c`, which tells numbers from strings.
+    pub(super) fn is_character(&self) -> bool {
+        matches!(self, Piece::Conversion(conversion) if conversion.what == b'c')
+    }
+}
+
 /// A conversion such as `%-5.2f`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conversion {

@@ -130,7 +130,7 @@ impl<'a> Kinds<'a> {
                 | Builtin::Sub
                 | Builtin::Gsub
                 | Builtin::Int => Kind::Whole,
-                Builtin::Substr | Builtin::Sprintf | Builtin::ToLower | Builtin::ToUpper => Kind::Text,
+                builtin if builtin.is_text() => Kind::Text,
                 _ => Kind::Fraction,
             },
             Expr::Regex(_)

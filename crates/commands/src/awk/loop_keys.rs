@@ -30,7 +30,7 @@ pub(super) fn type_shows(program: &Program) -> bool {
         leaves(expr)
             || match expr {
                 Expr::Compare(_, left, right) => {
-                    keys.may_be(left) && !is_string(right) || keys.may_be(right) && !is_string(left)
+                    keys.may_be(left) && !right.is_text() || keys.may_be(right) && !left.is_text()
                 }
                 Expr::And(left, right) | Expr::Or(left, right) => keys.may_be(left) || keys.may_be(right),
                 Expr::Not(inner) | Expr::If(inner, ..) => keys.may_be(inner),
@@ -49,18 +49,6 @@ pub(super) fn type_shows(program: &Program) -> bool {
             Statement::Return(Some(value)) => keys.may_be(value),
             _ => false,
         })
-}
-
-/// Whether a comparison with it is one of strings, whatever the other operand is.
-fn is_string(expr: &Expr) -> bool {
-    match expr {
-        Expr::Text(_) | Expr::Concat(..) => true,
-        Expr::Group(inner) => inner.len() == 1 && is_string(&inner[0]),
-        Expr::Builtin(builtin, _) => {
-            matches!(builtin, Builtin::Substr | Builtin::Sprintf | Builtin::ToLower | Builtin::ToUpper)
-        }
-        _ => false,
-    }
 }
 
 /// The variables, and arrays for their elements, that may hold such a key.
@@ -107,9 +95,10 @@ impl<'a> Keys<'a> {
     /// Whether a format may print such a key by `%c`: a number as the character that it is the code of.
     fn are_printed_as_characters(&self, args: &[Expr]) -> bool {
         let Some((format, values)) = args.split_first() else { return false };
-        let is_character = |piece: &Piece| matches!(piece, Piece::Conversion(it) if it.what == b'c');
         let prints = match format {
-            Expr::Text(format) => format::parse(format).is_ok_and(|pieces| pieces.iter().any(is_character)),
+            Expr::Text(format) => {
+                format::parse(format).is_ok_and(|pieces| pieces.iter().any(Piece::is_character))
+            }
             _ => true,
         };
         prints && values.iter().any(|value| self.may_be(value))

@@ -480,7 +480,7 @@ impl Machine {
             LValue::Global(_) | LValue::Local(_) => {
                 let Some(variable) = self.variable(place) else { return Ok(0.0) };
                 let number = to(variable.number());
-                *variable = Value::Number(number);
+                variable.be_number(number);
                 Ok(number)
             }
             LValue::Element(table, index) => self.element(*table, index, |entry| {

@@ -33,8 +33,7 @@ pub(super) fn check_version(program: &Program, implementation: &Implementation) 
 
 /// Declines `%c` of `sprintf` from 2025 on.
 pub(super) fn check_sprintf(pieces: &[Piece], dialect: Dialect) -> Accept<()> {
-    let is_character = |piece: &Piece| matches!(piece, Piece::Conversion(it) if it.what == b'c');
-    if dialect == (Dialect::Mawk { is_2025: true }) && pieces.iter().any(is_character) {
+    if dialect == (Dialect::Mawk { is_2025: true }) && pieces.iter().any(Piece::is_character) {
         return Declined::because("sprintf with %c, which takes strings for numbers in this mawk");
     }
     Ok(())

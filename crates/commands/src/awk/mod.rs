@@ -351,7 +351,8 @@ fn accept_as(
 }
 
 impl Awk {
-    /// Keeps the real awk's order of the arrays that are looped over; it must be known. The program's records are then worked on in order.
+    /// Keeps the real awk's order of the arrays that are looped over; it must be known. The program's records are then
+    /// worked on in order.
     fn in_kept_order(mut self) -> Self {
         self.compiled.code.in_kept_order = self.compiled.kept.clone();
         self.analysis.array_order = ArrayOrder::Hidden;

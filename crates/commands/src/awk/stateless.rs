@@ -7,9 +7,9 @@
 
 use super::analyse::ArrayOrder;
 use super::arguments::Line;
-use super::names::{Names, bodies};
+use super::names::Names;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{each_statement, every_expr};
+use super::visit::{any_statement, every_expr};
 use super::{Dialect, analyse, arguments, parse, prints, rules, whole_lines};
 use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
@@ -128,10 +128,7 @@ fn says_something(program: &Program) -> bool {
             _ => false,
         };
     });
-    for (_, statement) in bodies(program) {
-        each_statement(statement, &mut |statement| says |= matches!(statement, Statement::Printf(..)));
-    }
-    says
+    says || any_statement(program, |statement| matches!(statement, Statement::Printf(..)))
 }
 
 #[cfg(test)]

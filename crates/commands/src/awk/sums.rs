@@ -16,19 +16,7 @@ impl Machine {
         }
         let by = self.number(value)?;
         let arith = if sign < 0.0 { Arith::Subtract } else { Arith::Add };
-        let add = |value: &mut Value| {
-            let sum = calculate(arith, value.number(), by);
-            value.be_number(sum);
-            sum
-        };
-        let sum = match place {
-            // The value had no side effects that an index could see.
-            LValue::Element(table, index) => self.element(*table, index, add)?,
-            place => match self.variable(place) {
-                Some(variable) => add(variable),
-                None => self.update(arith, place, &Get::Number(by))?,
-            },
-        };
+        let sum = self.change(place, |number| calculate(arith, number, by))?;
         self.inexact = self.inexact || !is_small(by) || !is_small(sum);
         Ok(())
     }

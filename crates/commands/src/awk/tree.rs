@@ -112,6 +112,18 @@ pub(super) enum Expr {
     Getline(Vec<Expr>),
 }
 
+impl Expr {
+    /// Whether its value is a string, whatever the variables hold.
+    pub(super) fn is_text(&self) -> bool {
+        match self {
+            Expr::Text(_) | Expr::Concat(..) => true,
+            Expr::Group(inner) => inner.iter().all(Expr::is_text),
+            Expr::Builtin(builtin, _) => builtin.is_text(),
+            _ => false,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arith {
     Add,
@@ -198,6 +210,11 @@ pub(super) enum Builtin {
 }
 
 impl Builtin {
+    /// Whether it returns a string.
+    pub(super) fn is_text(self) -> bool {
+        matches!(self, Builtin::Substr | Builtin::Sprintf | Builtin::ToLower | Builtin::ToUpper)
+    }
+
     pub(super) fn named(name: &str) -> Option<Builtin> {
         Some(match name {
             "length" => Builtin::Length,

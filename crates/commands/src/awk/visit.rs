@@ -33,6 +33,13 @@ pub(super) fn any_expr<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Expr)
     found
 }
 
+/// Whether a statement, or one below it, is such a one.
+pub(super) fn any_below<'a>(statement: &'a Statement, mut is_it: impl FnMut(&'a Statement) -> bool) -> bool {
+    let mut found = false;
+    each_statement(statement, &mut |statement| found |= is_it(statement));
+    found
+}
+
 /// Whether some statement of a program is such a one.
 pub(super) fn any_statement<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Statement) -> bool) -> bool {
     let mut found = false;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::awk::tree::{Builtin, Expr, Program};
+use crate::awk::tree::{Expr, Program};
 use crate::awk::visit::every_expr;
 
 /// Lists of the smallest table.
@@ -108,17 +108,19 @@ impl<'a> Texts<'a> {
         }
     }
 
-    pub(super) fn is_text(&self, expr: &Expr) -> bool {
+    /// Whether these expressions look up elements of these arrays by strings only.
+    pub(super) fn are_keys(&self, exprs: &[&Expr], arrays: &BTreeSet<String>) -> bool {
+        let mut found = super::lookups(exprs).filter(|(array, _)| arrays.contains(*array));
+        found.all(|(_, index)| index.len() > 1 || self.is_text(&index[0]))
+    }
+
+    fn is_text(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Text(_) | Expr::Concat(..) => true,
             Expr::Field(_) => !self.of_fields,
             Expr::Name(name) | Expr::Element(name, _) => !self.numbers.contains(name.as_str()),
             Expr::If(_, yes, no) => self.is_text(yes) && self.is_text(no),
             Expr::Group(inner) => inner.len() == 1 && self.is_text(&inner[0]),
-            Expr::Builtin(builtin, _) => {
-                matches!(builtin, Builtin::Substr | Builtin::Sprintf | Builtin::ToLower | Builtin::ToUpper)
-            }
-            _ => false,
+            expr => expr.is_text(),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::Dialect;
 use super::names::patterns;
 use super::text::Text;
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_part, any_statement, each_expr, each_statement, every_expr, every_statement};
+use super::visit::{any_below, any_part, any_statement, each_expr, every_expr, every_statement};
 
 /// The order of one array.
 #[derive(Clone, Debug)]
@@ -25,12 +25,6 @@ pub(super) enum KeyOrder {
 }
 
 impl KeyOrder {
-    /// Makes gawk's order, of tables that grow when they have more elements than this for each list.
-    #[cfg(test)]
-    pub(super) fn in_gawk(longest: usize) -> Self {
-        KeyOrder::Gawk(longest)
-    }
-
     /// Whether keys from 0 or 1 on, with few gaps, are in ascending order as long as there are no others.
     #[inline]
     pub(super) fn may_be_a_list(&self) -> bool {
@@ -137,10 +131,7 @@ fn has_known_lookups(program: &Program, arrays: &BTreeSet<String>) -> bool {
 fn has_text_keys(program: &Program, arrays: &BTreeSet<String>) -> bool {
     let texts = mawk::Texts::of(program);
     let mut all = true;
-    each_at_once(program, &mut |exprs| {
-        let mut found = lookups(exprs).filter(|(array, _)| arrays.contains(*array));
-        all &= found.all(|(_, index)| index.len() > 1 || texts.is_text(&index[0]));
-    });
+    each_at_once(program, &mut |exprs| all &= texts.are_keys(exprs, arrays));
     all
 }
 
@@ -154,19 +145,9 @@ fn loops_again(program: &Program) -> bool {
         )
     };
     let is_over_array = |statement: &Statement| matches!(statement, Statement::ForIn(..));
-    let any_in = |statement: &Statement, is_it: &dyn Fn(&Statement) -> bool| {
-        let mut found = false;
-        each_statement(statement, &mut |inner| found |= is_it(inner));
-        found
-    };
-    let within = |outer: &Statement| outer.parts().1.into_iter().any(|inner| any_in(inner, &is_over_array));
-    let is_nested = any_statement(program, |statement| is_loop(statement) && within(statement));
-    is_nested
-        || program
-            .rules
-            .iter()
-            .flat_map(|rule| &rule.action)
-            .any(|statement| any_in(statement, &is_over_array))
+    let has_one = |statement: &Statement| any_below(statement, is_over_array);
+    any_statement(program, |statement| is_loop(statement) && statement.parts().1.into_iter().any(has_one))
+        || program.rules.iter().flat_map(|rule| &rule.action).any(has_one)
 }
 
 /// Whether BEGIN or END look up these arrays by what may be numbers: gawk takes less time for many of these than a table of
@@ -175,11 +156,7 @@ fn counts_outside_rules(program: &Program, arrays: &BTreeSet<String>) -> bool {
     let texts = mawk::Texts::of(program);
     let mut counts = false;
     for statement in program.begin.iter().chain(&program.end).flatten() {
-        each_statement(statement, &mut |inner| {
-            let parts = inner.parts().0;
-            let mut found = lookups(&parts).filter(|(array, _)| arrays.contains(*array));
-            counts |= found.any(|(_, index)| index.len() == 1 && !texts.is_text(&index[0]));
-        });
+        counts |= any_below(statement, |inner| !texts.are_keys(&inner.parts().0, arrays));
     }
     counts
 }
