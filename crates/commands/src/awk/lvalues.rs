@@ -252,11 +252,16 @@ impl Machine {
     fn assign_field(&mut self, index: &Get, value: &Get) -> Ran<usize> {
         let field = self.field_number(index)?;
         let value = self.value(value)?;
+        self.set_field(field, value);
+        Ok(field)
+    }
+
+    /// Sets the field with this number, 0 for the record.
+    fn set_field(&mut self, field: usize, value: Value) {
         match field {
             0 => self.record.set_value(value),
             field => self.record.assign(field, value),
         }
-        Ok(field)
     }
 
     /// Assigns a value, and returns what is there then. The index is evaluated once: the assignment may change it
@@ -385,10 +390,10 @@ impl Machine {
             LValue::Local(place) => self.locals[self.base + place] = value,
             LValue::Record => self.record.set_value(value),
             LValue::Field(field) => self.record.assign(*field, value),
-            LValue::FieldAt(index) => match self.field_number(index)? {
-                0 => self.record.set_value(value),
-                field => self.record.assign(field, value),
-            },
+            LValue::FieldAt(index) => {
+                let field = self.field_number(index)?;
+                self.set_field(field, value);
+            }
             LValue::FieldCount => {
                 let count = number::to_integer(value.number());
                 let Ok(count) = usize::try_from(count) else {
@@ -475,7 +480,7 @@ impl Machine {
     }
 
     #[inline]
-    pub(super) fn change(&mut self, place: &LValue, mut to: impl FnMut(f64) -> f64) -> Ran<f64> {
+    pub(super) fn change(&mut self, place: &LValue, to: impl FnOnce(f64) -> f64) -> Ran<f64> {
         match place {
             LValue::Global(_) | LValue::Local(_) => {
                 let Some(variable) = self.variable(place) else { return Ok(0.0) };
@@ -489,11 +494,10 @@ impl Machine {
                 number
             }),
             LValue::FieldAt(index) => {
-                let place = match self.field_number(index)? {
-                    0 => LValue::Record,
-                    field => LValue::Field(field),
-                };
-                self.change(&place, to)
+                let field = self.field_number(index)?;
+                let number = to(self.found(field).number());
+                self.set_field(field, Value::Number(number));
+                Ok(number)
             }
             place => {
                 let number = to(self.get(place)?.number());
