@@ -31,8 +31,8 @@ pub use tool::facts::{
     ChildProgram, Class, Content, Diagnostics, EarlyStop, Facts, InputFacts, Lines, OutputFacts,
 };
 pub use tool::interface::{
-    Accept, AcceptFn, AcceptScriptsFn, Accepted, Command, Copies, Declined, Ending, Input, Scripts, Special,
-    TemporaryFiles,
+    Accept, AcceptFn, AcceptScriptsFn, Accepted, Command, Copies, Declined, Ending, FileNames, Input,
+    Scripts, Special, TemporaryFiles,
 };
 pub use tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 pub use tool::{argv, cost, detect, grammar, io_errors, stateless};

@@ -103,11 +103,11 @@ fn keep_shared_input(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) 
     }
 }
 
-/// Keeps a `tee` a process if a later reader may end early. Its files otherwise get everything that passes;
-/// how much they get then is a race, which the real command must run itself.
+/// Keeps a command that also writes files (`tee`, an awk) a process if a later reader may end early. Its files otherwise
+/// get everything; how much they get then is a race, which the real command must run itself.
 fn keep_copies(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     for at in 0..verdicts.len() {
-        if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.copies.is_some()) {
+        if !verdicts[at].as_ref().is_ok_and(|facts| facts.output.goes_to_files_too()) {
             continue;
         }
         let mut behind = candidates[at + 1..].iter().map(Candidate::facts);
@@ -219,7 +219,7 @@ fn is_sorted(candidates: &[Candidate], at: usize) -> bool {
 fn takes_the_pipe(candidate: &Candidate, facts: &Facts) -> bool {
     let side_by_side = matches!(facts.class, Class::Join);
     let reads_pipe = candidate.inputs() == [Input::Stdin] && !candidate.redirects_stdin;
-    reads_pipe && !facts.stops_early() && facts.output.copies.is_none() && !side_by_side
+    reads_pipe && !facts.stops_early() && !facts.output.writes_files() && !side_by_side
 }
 
 #[cfg(test)]

@@ -263,6 +263,13 @@ impl Chain {
         }
     }
 
+    /// Tells the kernels which files the pass reads and prints to.
+    pub fn uses_files(&mut self, files: &[(u64, u64)]) {
+        for link in &mut self.links {
+            link.kernel.notice(Notice::FilesInUse(files));
+        }
+    }
+
     /// Returns the number of kernels.
     pub fn len(&self) -> usize {
         self.links.len()

@@ -66,6 +66,9 @@ pub enum Notice<'a> {
     /// The byte that precedes the next block. Sent to peers with [`Sharing::After`](crate::Sharing::After),
     /// and to the first kernel once it continues alone.
     PrecedingByte(u8),
+    /// Device and inode of the files that this pass reads and prints to: a kernel that writes files leaves these alone. Sent
+    /// before the first input begins, to all kernels.
+    FilesInUse(&'a [(u64, u64)]),
     /// Standard output is `/dev/null`: `grep` then stops at the first line that it would print.
     DiscardedOutput,
     /// The process is about to fork, and the child has one thread: the kernel ends all threads that it keeps

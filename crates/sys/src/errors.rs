@@ -14,6 +14,16 @@ pub fn is_link_loop(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(libc::ELOOP)
 }
 
+/// Whether there were no descriptors left, for the process or the system.
+pub fn is_out_of_descriptors(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// Returns the error of a process that has no descriptors left.
+pub fn out_of_descriptors() -> std::io::Error {
+    std::io::Error::from_raw_os_error(libc::EMFILE)
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

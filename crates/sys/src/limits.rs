@@ -82,6 +82,22 @@ pub fn raise_descriptors() {
     }
 }
 
+/// Returns how many files a child can open: the soft limit that it gets, less the standard streams and what it
+/// inherits besides. `None` if unknown.
+pub fn descriptors_of_a_child() -> Option<u64> {
+    /// No program is counted on to find more.
+    const MAX: u64 = 1 << 16;
+    let limit = get()?.rlim_cur;
+    let inherited = INHERITED.load(Ordering::Relaxed);
+    let limit = if inherited == 0 { limit } else { inherited }.min(MAX);
+    let is_inherited = |fd: &u64| {
+        // SAFETY: F_GETFD takes no pointer and changes nothing.
+        let flags = unsafe { libc::fcntl(*fd as libc::c_int, libc::F_GETFD) };
+        flags >= 0 && flags & libc::FD_CLOEXEC == 0
+    };
+    Some((3..limit).filter(|fd| !is_inherited(fd)).count() as u64)
+}
+
 /// Restores the soft limit. Async-signal-safe: it runs in forked children.
 pub(crate) fn restore_descriptors() {
     let inherited = INHERITED.load(Ordering::Relaxed);

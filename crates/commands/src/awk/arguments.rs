@@ -121,6 +121,8 @@ pub(super) fn given<'a>(
         rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),
         sums: BTreeSet::new(),
         kept: None,
+        source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
+        prints_into_files: false,
     };
     let mut counted = 0;
     for statement in program.begin.iter().flatten() {

@@ -41,6 +41,9 @@ pub(super) struct Code {
     pub(super) begin: Vec<Do>,
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Do>,
+    /// Where it comes from, in gawk's messages.
+    pub(super) source: Vec<u8>,
+    pub(super) prints_into_files: bool,
     /// The initial values of the global variables.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
@@ -159,6 +162,10 @@ pub(super) enum Do {
     PrintRecord,
     /// Prints to standard error.
     Aside(Box<Do>),
+    /// Prints into a file.
+    ToFile(Box<ToFile>),
+    /// Closes a file.
+    Close(Get),
     /// With whether a called function may print first.
     Printf(Vec<Piece>, Vec<Get>, bool),
     /// Adds to a sum that is read only at the end; times 1 or -1.
@@ -176,6 +183,17 @@ pub(super) enum Do {
     Return(Option<Get>),
     Break,
     Continue,
+}
+
+/// A statement that prints into a file.
+#[derive(Clone, Debug)]
+pub(super) struct ToFile {
+    pub(super) print: Do,
+    pub(super) name: Get,
+    /// Whether the file is not truncated when it is opened.
+    pub(super) append: bool,
+    /// The line of the statement, for messages.
+    pub(super) line: usize,
 }
 
 /// An array.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{Accept, Declined};
 
 use super::Dialect;
-use super::code::{self, Argument, Code, Do, Function, Get, LValue, Replacement, Rule, Table, When};
+use super::code::{self, Argument, Code, Do, Function, Get, LValue, Replacement, Rule, Table, ToFile, When};
 use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
@@ -15,7 +15,7 @@ use super::names::{Names, Owner};
 use super::pattern::Pattern;
 use super::rules;
 use super::text::Text;
-use super::tree::{Expr, Pattern as Test, Program, Redirect, Statement};
+use super::tree::{Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::Value;
 
 /// The compiled program, with the parts that each machine copies.
@@ -42,6 +42,9 @@ pub(super) struct InitialState<'a> {
     pub(super) sums: BTreeSet<String>,
     /// Arrays whose order is known.
     pub(super) kept: Option<Known>,
+    /// Where the program comes from, in gawk's messages.
+    pub(super) source: Vec<u8>,
+    pub(super) prints_into_files: bool,
 }
 
 pub(super) struct Compiler<'a> {
@@ -103,6 +106,8 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         begin,
         rules,
         end,
+        source: given.source.clone(),
+        prints_into_files: given.prints_into_files,
         globals,
         arrays: compiler.tables.len(),
         in_kept_order: None,
@@ -282,15 +287,22 @@ impl Compiler<'_> {
 
     /// Compiles a print statement with its redirection.
     fn directed(&mut self, to: Option<&Redirect>, print: impl FnOnce(&mut Self) -> Accept<Do>) -> Accept<Do> {
-        let Some(to) = to else { return print(self) };
-        if !to.is_standard_error() {
-            return Declined::because(format!("a side effect: print {}", to.how));
+        let Some(to) = to.filter(|to| !to.is_standard_output()) else { return print(self) };
+        if to.how == "|" {
+            return Declined::because("a side effect: print |");
         }
         let print = print(self)?;
         if matches!(print, Do::Print(_, true) | Do::Printf(_, _, true)) {
-            return Declined::because("a function that prints, called for what is printed on standard error");
+            return Declined::because("a function that prints, called for what is printed elsewhere");
         }
-        Ok(Do::Aside(Box::new(print)))
+        if to.is_standard_error() {
+            return Ok(Do::Aside(Box::new(print)));
+        }
+        let (name, calls) = self.printed(|it| it.get(&to.to))?;
+        if calls {
+            return Declined::because("a function that prints, called for the name of a file");
+        }
+        Ok(Do::ToFile(Box::new(ToFile { print, name, append: to.how == ">>", line: to.line })))
     }
 
     fn print(&mut self, args: &[Expr]) -> Accept<Do> {
@@ -318,6 +330,10 @@ impl Compiler<'_> {
                 return Ok(());
             }
             statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
+            Statement::Expr(Expr::Builtin(Builtin::Close, args)) if args.len() == 1 => {
+                self.prints = true;
+                Do::Close(self.get(&args[0])?)
+            }
             Statement::Expr(expr) => match self.get(expr)? {
                 Get::Call(function, _) if let Some(body) = function.as_statements() => {
                     all.extend(body);

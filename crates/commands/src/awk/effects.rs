@@ -151,8 +151,18 @@ impl<'a> Looker<'a> {
         let mut uses = Uses::default();
         let (exprs, statements) = statement.parts();
         match statement {
-            Statement::Print(args, _) | Statement::Printf(args, _) => {
+            Statement::Print(args, to) | Statement::Printf(args, to) => {
                 uses.add(self.side_by_side(inside, args)?);
+                if let Some(to) = to {
+                    // gawk evaluates the name first.
+                    let name = self.expr(inside, &to.to)?;
+                    if uses.disturbs(&name) {
+                        return Declined::because(
+                            "an expression whose value depends on what is evaluated first",
+                        );
+                    }
+                    uses.add(name);
+                }
                 if args.is_empty() {
                     uses.reads.insert(Thing::Record);
                 }
@@ -335,6 +345,7 @@ impl<'a> Looker<'a> {
                     uses.reads.insert(self.variable(Owner::Program, "SUBSEP"));
                 }
             }
+            Expr::Builtin(Builtin::Close, _) => uses.prints = true,
             Expr::In(_, array) => _ = uses.reads.insert(self.keys(inside, array)),
             Expr::Builtin(Builtin::Match, _) => {
                 uses.writes.insert(self.variable(Owner::Program, "RSTART"));

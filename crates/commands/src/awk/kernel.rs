@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pelton_stream::{Flow, Framing, HandOver, IoControl, Kernel, Outcome, Parallel, Peer, known};
+use pelton_stream::{Flow, Framing, HandOver, IoControl, Kernel, Notice, Outcome, Parallel, Peer, known};
 
 use crate::regex::{Judges, Regex};
 
@@ -116,11 +116,24 @@ impl AwkKernel {
             Stop::Exit => None,
             fatal => Some(fatal),
         };
+        self.complain_if(stop);
+        self.close_files();
+        true
+    }
+
+    /// Takes over the machine's message if an error ended it.
+    fn complain_if(&mut self, stop: Option<Stop>) {
         if stop == Some(Stop::Fatal) {
-            self.complaint = format!("{}: {}", self.manner.name, self.machine.said).into_bytes();
+            let said = std::mem::take(&mut self.machine.said);
+            self.complaint.extend([self.manner.name.as_bytes(), b": ", &said].concat());
             self.machine.status = 2;
         }
-        true
+    }
+
+    /// Closes the files that the program printed into.
+    fn close_files(&mut self) {
+        let stop = self.machine.close_files().err();
+        self.complain_if(stop);
     }
 
     /// Processes records, whole ones except possibly the last.
@@ -235,10 +248,17 @@ impl Kernel for AwkKernel {
         Framing::Records(self.manner.record_end)
     }
 
+    fn notice(&mut self, notice: Notice<'_>) {
+        if let (Notice::FilesInUse(files), Some(own)) = (notice, &mut self.machine.files) {
+            own.set_in_use(files);
+        }
+    }
+
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
         rules::follow(self.manner.rules);
         self.begin();
         self.machine.file_records = 0;
+        self.machine.inputs = usize::from(name.is_some());
         self.machine.file_name = name.unwrap_or(b"-").to_vec();
         self.flush(out);
     }
@@ -279,12 +299,14 @@ impl Kernel for AwkKernel {
         rules::follow(self.manner.rules);
         self.begin();
         if !self.over {
+            self.machine.inputs = 0;
             let ran = self.machine.end();
             // An exit in END runs nothing more.
             self.manner.reads = false;
             self.stopped(ran);
         }
         self.over = true;
+        self.close_files();
         self.flush(out);
         Ok(Flow::Done)
     }

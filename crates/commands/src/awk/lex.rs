@@ -51,6 +51,11 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
+    /// Returns the number of the line, from 1 on, at the end of the last token.
+    pub(super) fn line(&self) -> usize {
+        1 + memchr::memchr_iter(b'\n', &self.text[..self.at]).count()
+    }
+
     /// Returns the next token.
     pub(super) fn token(&mut self) -> Accept<Token> {
         self.skip_blanks()?;

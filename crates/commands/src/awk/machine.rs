@@ -12,6 +12,7 @@ use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Conversion, Piece, Size};
 use super::number::{self, Style};
+use super::output_files::OutputFiles;
 use super::pattern::Pattern;
 use super::record::{Found, Record};
 use super::rules;
@@ -108,9 +109,13 @@ pub(super) struct Machine {
     /// Output not yet passed on.
     pub(super) out: Vec<u8>,
     /// The real awk's error message.
-    pub(super) said: String,
+    pub(super) said: Vec<u8>,
     /// Output to standard error.
     pub(super) aside: Vec<u8>,
+    /// The files that it prints into, if it prints into any.
+    pub(super) files: Option<Box<OutputFiles>>,
+    /// The number of files that the real awk reads now.
+    pub(super) inputs: usize,
     /// Whether it shares another machine's records, and refuses order-dependent sums.
     pub(super) exactly: bool,
     /// Whether an order-dependent value was added, or the order matters anyway.
@@ -145,8 +150,10 @@ impl Machine {
             returned: Value::Unset,
             status: 0,
             out: Vec::new(),
-            said: String::new(),
+            said: Vec::new(),
             aside: Vec::new(),
+            files: code.prints_into_files.then(Box::default),
+            inputs: 0,
             exactly: false,
             inexact: code.in_kept_order.is_some(),
             warning: Vec::new(),
@@ -311,6 +318,8 @@ impl Machine {
                 self.aside.splice(start..start, warning);
                 return printed;
             }
+            Do::ToFile(to) => return self.print_into_file(to),
+            Do::Close(name) => self.close_file(name)?,
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }
@@ -711,7 +720,8 @@ impl Machine {
         } else {
             let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
             format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk())
-        };
+        }
+        .into_bytes();
         Stop::Fatal
     }
 
@@ -729,12 +739,16 @@ impl Machine {
         self.warning = warning.into_bytes();
     }
 
-    /// Returns where gawk's messages say that it is.
+    /// Returns where gawk's messages say that it is: in the first line of the program.
     fn place_in_gawk(&self) -> String {
-        let place = match self.file_records {
+        format!("cmd. line:1: {}", self.record_in_gawk())
+    }
+
+    /// Returns which record gawk's messages name.
+    pub(super) fn record_in_gawk(&self) -> String {
+        match self.file_records {
             0 => String::new(),
             file => format!("(FILENAME={} FNR={file}) ", self.file_name.escape_ascii()),
-        };
-        format!("cmd. line:1: {place}")
+        }
     }
 }

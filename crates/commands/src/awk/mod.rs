@@ -39,6 +39,7 @@ mod machine;
 mod mawk;
 mod names;
 mod number;
+mod output_files;
 mod parse;
 mod pattern;
 mod pattern_pieces;
@@ -65,8 +66,8 @@ use pelton_stream::Kernel;
 
 use crate::regex::Judges;
 use crate::{
-    Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, Input, InputFacts,
-    OutputFacts, Scripts,
+    Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames, Input,
+    InputFacts, OutputFacts, Scripts,
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
@@ -151,6 +152,8 @@ struct Awk {
     begin_prints: bool,
     /// Whether it prints to standard error.
     warns: bool,
+    /// The files that it writes.
+    files: Option<FileNames>,
     /// Whether threads can share its records, in words.
     sharing: String,
 }
@@ -220,6 +223,12 @@ fn accept_as(
     if dialect.is_gawk() {
         gawk::check(&program, &names, &line, analysis.may_fail || warns_of_bytes, context)?;
     }
+    let files = output_files::of_program(&program)?;
+    if files.is_some() && dialect.is_gawk() {
+        locale.messages.in_english()?;
+    }
+    // It then ends with a message if it cannot open a file.
+    let analysis = Analysis { may_fail: analysis.may_fail || files.is_some(), ..analysis };
     if warns_of_bytes && gawk::cuts_again(&program) {
         return Declined::because(
             "a loop that measures or cuts the same string, which gawk decodes only once",
@@ -241,6 +250,7 @@ fn accept_as(
     let fold::Sums { names: sums, count: adds_ones } = sums.unwrap_or_default();
     given.sums = sums;
     given.kept = kept;
+    given.prints_into_files = files.is_some();
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
@@ -339,11 +349,25 @@ fn accept_as(
                 .to_owned()
         }
         _ => {
-            format!("its records are worked on in order: {}", why_in_order(&analysis, no_fold, names_a_file))
+            format!(
+                "its records are worked on in order: {}",
+                why_in_order(&analysis, no_fold, names_a_file, files.is_some())
+            )
         }
     };
-    let awk =
-        Awk { sharing, compiled, analysis, manner, firsts, inputs, scripts, resume, begin_prints, warns };
+    let awk = Awk {
+        sharing,
+        compiled,
+        analysis,
+        manner,
+        firsts,
+        inputs,
+        scripts,
+        resume,
+        begin_prints,
+        warns,
+        files,
+    };
     Ok(Box::new(match awk.analysis.array_order {
         ArrayOrder::Shown(_) => awk.in_kept_order(),
         _ => awk,
@@ -366,10 +390,16 @@ impl Awk {
 }
 
 /// Returns why threads cannot share its records.
-fn why_in_order(analysis: &Analysis, no_fold: Option<String>, names_a_file: bool) -> String {
+fn why_in_order(
+    analysis: &Analysis,
+    no_fold: Option<String>,
+    names_a_file: bool,
+    prints_into_files: bool,
+) -> String {
     let list = |names: &[String]| names.join(", ");
     match analysis {
         _ if names_a_file => "it asks for the name of its input".to_owned(),
+        _ if prints_into_files => "it prints into files".to_owned(),
         Analysis { ranges: true, .. } => "a range begins in one and ends in another".to_owned(),
         Analysis { settles: None, .. } => "it asks for their numbers (NR)".to_owned(),
         Analysis { exits: true, .. } => "it may end before its input does".to_owned(),
@@ -460,6 +490,7 @@ impl Command for Awk {
             output: OutputFacts {
                 blocks_until_eof: reads && !each_alone && !analysis.prints_records && !self.begin_prints,
                 order_is_unspecified: analysis.array_order != ArrayOrder::Hidden,
+                files: self.files.clone(),
                 ..OutputFacts::default()
             },
             diagnostics: Diagnostics {

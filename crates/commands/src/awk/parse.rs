@@ -309,6 +309,7 @@ impl Parser<'_> {
     }
 
     fn print(&mut self, formatted: bool) -> Accept<Statement> {
+        let line = self.lexer.line();
         self.advance()?;
         self.no_greater = true;
         let mut args = Vec::new();
@@ -318,7 +319,7 @@ impl Parser<'_> {
         let redirect = match self.token {
             Token::Sign(how @ (">" | ">>" | "|")) => {
                 self.advance()?;
-                Some(Redirect { how, to: self.concatenation()? })
+                Some(Redirect { how, to: self.concatenation()?, line })
             }
             _ => None,
         };

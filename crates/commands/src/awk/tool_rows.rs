@@ -36,6 +36,10 @@ const PROGRAMS: &[&str] = &[
     "'{n = split($0, p, /,/); print n, p[1]}'",
     "'{print length($0), index($0, \"e\")}'",
     "'$0 == \"\" {next} $0 == \"a\" || $0 == \"b\" {$0 = \"c\"} $0 == \"c\" {print NR} {print NF}'",
+    "'{print > \"awkout\"}'",
+    "'{print $1; print $2 > \"awkout\" NR % 3}'",
+    "'{print > $1 \".awkout\"}'",
+    "'{f = \"awkout-\" $1; print $2 >> f; close(f)} END {print NR > f}'",
     "'function f() {return k > 2 ? a[k] : $1} {a[k++] = NR; print f() \".\" f()}'",
 ];
 

@@ -59,12 +59,19 @@ pub(super) enum Statement {
 pub(super) struct Redirect {
     pub(super) how: &'static str,
     pub(super) to: Expr,
+    /// The line of the `print`, from 1 on.
+    pub(super) line: usize,
 }
 
 impl Redirect {
     /// Whether it is standard error, by the name that all awks know without opening a file.
     pub(super) fn is_standard_error(&self) -> bool {
         self.how != "|" && self.to == Expr::Text(b"/dev/stderr".to_vec())
+    }
+
+    /// Whether it is the standard output, which all awks know as they know standard error.
+    pub(super) fn is_standard_output(&self) -> bool {
+        self.how != "|" && self.to == Expr::Text(b"/dev/stdout".to_vec())
     }
 }
 

@@ -72,7 +72,7 @@ impl Kernel for GrepKernel {
             Notice::Resources(resources) => self.itself = resources.itself.clone(),
             Notice::Arrival(bytes) => self.arrives(bytes),
             Notice::DiscardedOutput => self.unread = true,
-            Notice::PrecedingByte(_) | Notice::ProcessFork => {}
+            Notice::PrecedingByte(_) | Notice::ProcessFork | Notice::FilesInUse(_) => {}
         }
     }
 

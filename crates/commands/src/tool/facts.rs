@@ -1,6 +1,6 @@
 //! Facts about a command for the planner.
 
-use super::interface::{Copies, Ending, TemporaryFiles};
+use super::interface::{Copies, Ending, FileNames, TemporaryFiles};
 use crate::ByteMap;
 
 /// Facts that hold for a command with these arguments, for any data.
@@ -148,6 +148,21 @@ pub struct OutputFacts {
     /// The files that get a copy of the output (`tee`). Such a command has no kernel: a driver that can
     /// write the files passes the bytes on itself.
     pub copies: Option<Copies>,
+    /// The files that its kernel writes.
+    pub files: Option<FileNames>,
+}
+
+impl OutputFacts {
+    /// Whether files get something beside the standard output: how much that is when the reader of the output leaves early
+    /// is a race.
+    pub fn goes_to_files_too(&self) -> bool {
+        self.copies.is_some() || self.files.as_ref().is_some_and(|files| !files.only)
+    }
+
+    /// Whether it writes files.
+    pub fn writes_files(&self) -> bool {
+        self.copies.is_some() || self.files.is_some()
+    }
 }
 
 /// Which bytes can occur in a command's output.

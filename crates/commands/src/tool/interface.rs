@@ -91,6 +91,17 @@ pub struct Copies {
     pub append: bool,
 }
 
+/// Names of files that a command writes besides its output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileNames {
+    /// Names that are known before it runs, as written.
+    pub known: Vec<Vec<u8>>,
+    /// What each name ends with that is made while it runs; empty if that may be anything.
+    pub ends: Vec<Vec<u8>>,
+    /// Whether it prints nothing to its standard output.
+    pub only: bool,
+}
+
 /// Where a command spills its input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TemporaryFiles {

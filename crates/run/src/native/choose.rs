@@ -326,12 +326,12 @@ fn command_of(
             "its output and its messages may go to the same place, in an order of its own",
         );
     }
-    if facts.output.copies.is_some() && files::prints_to_a_stranger(&redirections, position) {
+    if facts.output.goes_to_files_too() && files::prints_to_a_stranger(&redirections, position) {
         return Declined::because(
             "what reads it may leave early, and how much its files hold then is a race",
         );
     }
-    if facts.output.copies.is_some() && limits::has_file_limit_below(u64::MAX) {
+    if facts.output.writes_files() && limits::has_file_limit_below(u64::MAX) {
         return Declined::because(
             "a limit on the size of files, at which it ends between two of its outputs",
         );

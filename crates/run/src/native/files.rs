@@ -107,6 +107,21 @@ pub fn of_stage(accepted: &Accepted, own: &[Redirection], position: Position) ->
             files.written.push(copy(path)?);
         }
     }
+    if let Some(names) = &facts.output.files {
+        for path in &names.known {
+            files.written.push(copy(path)?);
+        }
+        let inputs = || {
+            command.inputs().iter().filter_map(|input| match input {
+                Input::File(name) => Some(name.as_slice()),
+                Input::Stdin => opened(0),
+            })
+        };
+        let may_be = |end: &Vec<u8>| !end.is_empty() && inputs().any(|name| name.ends_with(end));
+        if names.ends.iter().any(may_be) {
+            return Declined::because("it may print into the file that it reads");
+        }
+    }
     Ok(files)
 }
 
@@ -341,6 +356,17 @@ fn copy(name: &[u8]) -> Accept<FileIdentity> {
         }
         Ok(_) => Declined::because(format!("{} is no plain file to write", name.escape_ascii())),
         Err(_) => FileIdentity::to_be_made(name),
+    }
+}
+
+impl Files {
+    /// Returns device and inode of the files that it reads.
+    pub(super) fn identities_read(&self) -> impl Iterator<Item = (u64, u64)> {
+        let existing = |file: &FileIdentity| match file {
+            FileIdentity::Existing(device, inode) => Some((*device, *inode)),
+            FileIdentity::New(..) => None,
+        };
+        self.read.iter().filter_map(existing)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::meter;
 use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
 use pelton_stream::{Flow, Sink};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -60,6 +60,12 @@ impl Out {
     /// Returns the open file, if writing to it has not failed.
     pub fn target(&self) -> Option<&File> {
         self.file.as_ref().filter(|_| self.failure.is_none())
+    }
+
+    /// Returns device and inode, if it is a regular file.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        let metadata = self.file.as_ref()?.metadata().ok().filter(Metadata::is_file)?;
+        Some((metadata.dev(), metadata.ino()))
     }
 
     /// Returns the number of buffered bytes.

@@ -55,6 +55,10 @@ impl Worker {
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
+        let members = self.native.members.iter();
+        let mut in_use: Vec<_> = members.flat_map(|stage| stage.files.identities_read()).collect();
+        in_use.extend(out.identity());
+        chain.uses_files(&in_use);
         if out.is_null() {
             chain.output_is_discarded();
         }

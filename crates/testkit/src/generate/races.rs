@@ -6,8 +6,17 @@
 
 use super::Stage;
 
+/// Part of the names of files that awk writes.
+const AWK_OUTPUT: &str = "awkout";
+
 /// Removes what a stage writes if another stage could observe when it was written.
 pub(super) fn disarm(stages: &mut [Stage]) {
+    for (at, stage) in stages.iter_mut().enumerate() {
+        // The programs of awk write files of this name: each stage its own.
+        for word in &mut stage.words {
+            *word = word.replace(AWK_OUTPUT, &format!("{AWK_OUTPUT}{at}"));
+        }
+    }
     let makes_files =
         stages.iter().any(|stage| stage.command.starts_with("split") || !written(stage).is_empty());
     if makes_files {
@@ -34,7 +43,9 @@ fn written(stage: &Stage) -> Vec<String> {
     let is_uniq = stage.command.split(' ').next_back() == Some("uniq");
     let operands = stage.words.iter().filter(|word| *word == "-" || !word.starts_with('-'));
     let second_operand = operands.skip(1).filter(|_| is_uniq);
-    let names = redirected.chain(copies).chain(second_operand).filter_map(|text| text.split(' ').next_back());
+    let by_awk = stage.words.iter().filter(|word| word.contains(AWK_OUTPUT));
+    let names = redirected.chain(copies).chain(second_operand).chain(by_awk);
+    let names = names.filter_map(|text| text.split(' ').next_back());
     names.filter(|name| *name != "/dev/null").map(str::to_owned).collect()
 }
 
