@@ -275,7 +275,9 @@ impl Engine {
                 return Ok(None);
             }
         };
-        if command.kernel().is_err() && command.join_kernel().is_err() {
+        // Kernels run in this process: they must not write files here.
+        let writes_files = command.facts().output.writes_files();
+        if writes_files || command.kernel().is_err() && command.join_kernel().is_err() {
             self.tally.declined += 1;
             return Ok(None);
         }

@@ -1,6 +1,6 @@
 //! The arguments of awk: options, the program, files; and what the program itself sets before it reads input.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Accept, Declined, Input, Scripts};
 
@@ -9,7 +9,7 @@ use super::compile::InitialState;
 use super::lex::unescape;
 use super::names::bodies;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{each_expr, each_statement, every_expr};
+use super::visit::{each_expr, each_statement, every_expr, every_statement};
 
 /// A command line.
 #[derive(Debug)]
@@ -90,6 +90,27 @@ fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
     Ok((name, unescape(&text[at + 1..], dialect)?))
 }
 
+/// Returns the variables of the command line that the program never changes.
+fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
+    let mut constants: BTreeMap<String, Vec<u8>> = line.variables.iter().cloned().collect();
+    every_expr(program, &mut |expr| {
+        let changed = match expr {
+            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(&**place),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2),
+            _ => None,
+        };
+        if let Some(Expr::Name(name)) = changed.map(Expr::bare) {
+            constants.remove(name);
+        }
+    });
+    every_statement(program, &mut |statement| {
+        if let Statement::ForIn(name, ..) = statement {
+            constants.remove(name);
+        }
+    });
+    constants
+}
+
 fn is_name(text: &[u8]) -> bool {
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     text.first().is_some_and(|byte| !byte.is_ascii_digit()) && text.iter().all(part)
@@ -123,6 +144,7 @@ pub(super) fn given<'a>(
         kept: None,
         source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
         prints_into_files: false,
+        constants: constants(line, program),
     };
     let mut counted = 0;
     for statement in program.begin.iter().flatten() {
@@ -259,7 +281,7 @@ fn refuse_field_zero(program: &Program) -> Accept<()> {
             _ => return,
         };
         if let Expr::Field(index) = place {
-            let is_last = text && matches!(&**index, Expr::Name(name) if name == "NF");
+            let is_last = text && is_count(index.bare());
             may |= !is_last && !is_positive(program, index);
         }
     });
@@ -268,10 +290,15 @@ fn refuse_field_zero(program: &Program) -> Accept<()> {
 
 /// Whether it is a positive literal, or a variable that only counts up from one.
 fn is_positive(program: &Program, index: &Expr) -> bool {
+    let is_one = |expr: &Expr| matches!(expr.bare(), Expr::Number(number) if *number >= 1.0);
     let Expr::Name(name) = index else {
         return match index {
             Expr::Number(_) => true,
             Expr::Group(inner) if inner.len() == 1 => is_positive(program, &inner[0]),
+            // NF is never negative.
+            Expr::Arith(Arith::Add, left, right) => {
+                is_count(left.bare()) && is_one(right) || is_one(left) && is_count(right.bare())
+            }
             _ => false,
         };
     };

@@ -45,6 +45,8 @@ pub(super) struct InitialState<'a> {
     /// Where the program comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
     pub(super) prints_into_files: bool,
+    /// The variables of the command line that never change.
+    pub(super) constants: BTreeMap<String, Vec<u8>>,
 }
 
 pub(super) struct Compiler<'a> {
@@ -443,24 +445,36 @@ impl Compiler<'_> {
         }
     }
 
+    /// Returns the text of a pattern, if known: that of an expression, or a string.
+    fn known_pattern(&self, expr: &Expr) -> Option<Vec<u8>> {
+        match expr {
+            Expr::Regex(text) => Some(text.clone()),
+            other => self.known_string(other),
+        }
+    }
+
+    /// Returns the string of an expression that never changes.
+    fn known_string(&self, expr: &Expr) -> Option<Vec<u8>> {
+        match expr.bare() {
+            Expr::Concat(left, right) => Some([self.known_string(left)?, self.known_string(right)?].concat()),
+            Expr::Name(name) if self.names.owner(self.inside, name) == Owner::Program && name != "FS" => {
+                self.given.constants.get(name).cloned()
+            }
+            other => self.known_text(other),
+        }
+    }
+
     /// Returns the index of a pattern whose matches are needed.
     pub(super) fn pattern_to_find(&mut self, expr: &Expr) -> Accept<usize> {
-        let text = match expr {
-            Expr::Regex(text) => text.clone(),
-            other => self.known_text(other).unwrap_or_default(),
-        };
+        let text = self.known_pattern(expr).unwrap_or_default();
         super::exact_patterns::check_find(&text, self.given.dialect)?;
         self.pattern(expr)
     }
 
     /// Returns the index of a pattern to match.
     pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
-        let text = match expr {
-            Expr::Regex(text) => text.clone(),
-            other => match self.known_text(other) {
-                Some(text) => text,
-                None => return Declined::because("a regular expression that is made while the program runs"),
-            },
+        let Some(text) = self.known_pattern(expr) else {
+            return Declined::because("a regular expression that is made while the program runs");
         };
         super::exact_patterns::check_match(&text, self.given.dialect)?;
         self.patterns.push(Pattern::new(&text, self.given.dialect)?);

@@ -153,6 +153,9 @@ impl<'a> Looker<'a> {
         match statement {
             Statement::Print(args, to) | Statement::Printf(args, to) => {
                 uses.add(self.side_by_side(inside, args)?);
+                if args.is_empty() {
+                    uses.reads.insert(Thing::Record);
+                }
                 if let Some(to) = to {
                     // gawk evaluates the name first.
                     let name = self.expr(inside, &to.to)?;
@@ -162,9 +165,6 @@ impl<'a> Looker<'a> {
                         );
                     }
                     uses.add(name);
-                }
-                if args.is_empty() {
-                    uses.reads.insert(Thing::Record);
                 }
                 if matches!(statement, Statement::Print(..)) {
                     uses.reads.insert(self.variable(Owner::Program, "OFS"));

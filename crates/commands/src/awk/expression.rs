@@ -350,9 +350,8 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Accept<Vec<Expr>> {
         self.expect("(")?;
         let outside = std::mem::replace(&mut self.no_greater, false);
-        self.skip_newlines()?;
+        // No awk takes a new line here.
         let list = if self.is(")") { Vec::new() } else { self.list()? };
-        self.skip_newlines()?;
         self.no_greater = outside;
         self.expect(")")?;
         Ok(list)

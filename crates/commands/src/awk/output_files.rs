@@ -4,7 +4,7 @@
 //! ends with an error once it has none left. Here few files are open at a time, whichever awk it is: a file gets what was
 //! printed in large pieces, and is opened again for that if need be.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -61,6 +61,9 @@ pub(super) fn of_program(program: &Program) -> Accept<Option<FileNames>> {
         {
             return Declined::because("it prints into the file that it reads");
         }
+        if rules::is_gawk() && matches!(redirect.to.bare(), Expr::Element(..)) {
+            return Declined::because("an element as the name of a file, which gawk may take for an array");
+        }
         let known = |part: Option<&&Expr>| match part {
             Some(Expr::Text(text)) => text.clone(),
             _ => Vec::new(),
@@ -103,9 +106,19 @@ fn flatten<'a>(expr: &'a Expr, parts: &mut Vec<&'a Expr>) {
 
 /// Whether an awk takes this name for something else than a file, or the system does so for each process.
 fn is_special(name: &[u8]) -> bool {
-    let is_descriptor =
-        name.starts_with(b"/dev/fd/") || name.starts_with(b"/dev/std") || name.starts_with(b"/proc/");
+    let is_descriptor = name.starts_with(b"/dev/fd/")
+        || name.starts_with(b"/dev/std")
+        || name.starts_with(b"/dev/.")
+        || name.starts_with(b"/proc/");
     is_descriptor || name.starts_with(b"/inet") || name == b"-" && rules::is_gawk()
+}
+
+/// Returns as much of a name as the awk sees: mawk's ends at a NUL.
+fn own_name(name: &[u8]) -> &[u8] {
+    match memchr::memchr(0, name) {
+        Some(end) if !rules::is_gawk() => &name[..end],
+        _ => name,
+    }
 }
 
 /// What went wrong with a file.
@@ -117,7 +130,7 @@ pub(super) enum Failure {
     NoName,
     /// The file of this name cannot be written.
     Write(Vec<u8>, io::Error),
-    /// It is read, or printed to, by the same pass.
+    /// It is read, or printed to by another name, by the same pass.
     InUse,
     /// Its name is one that only the real awk understands.
     Special,
@@ -132,6 +145,10 @@ struct Output {
     held: Vec<u8>,
     /// When it was last written, in writes.
     written: u64,
+    /// Device and inode.
+    identity: (u64, u64),
+    /// Whether its descriptor may be closed, and the file opened again.
+    opens_again: bool,
 }
 
 /// The files that a program has opened.
@@ -148,6 +165,8 @@ pub(super) struct OutputFiles {
     writes: u64,
     /// How many files mawk could open, once that was asked.
     room: Option<usize>,
+    /// Device and inode of the plain files among the outputs.
+    identities: HashSet<(u64, u64)>,
     /// Device and inode of files that may not be written.
     in_use: Vec<(u64, u64)>,
     /// Output of a statement, before it is known where to.
@@ -183,31 +202,25 @@ impl OutputFiles {
         if self.outputs.get(self.last).is_some_and(|output| output.name == name) {
             return Ok(Target::File(self.last));
         }
-        // What the system sees of it; mawk sees no more either.
-        let path = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let name = if rules::is_gawk() { name } else { path };
+        let name = own_name(name);
         if let Some(known) = self.by_name.get(name) {
             self.last = *known;
             return Ok(Target::File(self.last));
         }
-        match path {
+        match name {
             STDOUT => return Ok(Target::StandardOutput),
+            b"-" if rules::is_gawk() => return Ok(Target::StandardOutput),
             b"" if rules::is_gawk() => return Err(Failure::NoName),
-            path if is_special(path) || path.len() < name.len() => return Err(Failure::Special),
+            name if is_special(name) || name.contains(&0) => return Err(Failure::Special),
             _ => {}
         }
         if !rules::is_gawk() && !self.has_room(inputs) {
             return Err(Failure::Open(errors::out_of_descriptors()));
         }
-        let file = self.open(path, append)?;
+        let output = self.open(name, append)?;
         self.last = self.outputs.len();
         self.by_name.insert(name.to_vec(), self.last);
-        self.outputs.push(Output {
-            name: name.to_vec(),
-            file: Some(file),
-            held: Vec::new(),
-            written: self.writes,
-        });
+        self.outputs.push(output);
         Ok(Target::File(self.last))
     }
 
@@ -223,17 +236,21 @@ impl OutputFiles {
     }
 
     /// Opens a file for the first time since the program closed it, if ever.
-    fn open(&mut self, path: &[u8], append: bool) -> Result<File, Failure> {
-        let file = self.descriptor(path, append)?;
+    fn open(&mut self, name: &[u8], append: bool) -> Result<Output, Failure> {
+        let file = self.descriptor(name, append)?;
         let metadata = file.metadata().map_err(Failure::Open)?;
-        if self.in_use.contains(&(metadata.dev(), metadata.ino())) {
+        let identity = (metadata.dev(), metadata.ino());
+        // The real awk would have two descriptors, and write through both whenever a buffer is full.
+        if self.in_use.contains(&identity) || metadata.is_file() && !self.identities.insert(identity) {
             self.open -= 1;
             return Err(Failure::InUse);
         }
         if metadata.is_file() && !append {
             file.set_len(0).map_err(Failure::Open)?;
         }
-        Ok(file)
+        let opens_again = metadata.is_file() && metadata.mode() & 0o200 != 0;
+        let (name, held) = (name.to_vec(), Vec::new());
+        Ok(Output { name, file: Some(file), held, written: self.writes, identity, opens_again })
     }
 
     /// Opens a file without truncating it. Closes others to make room.
@@ -255,7 +272,10 @@ impl OutputFiles {
 
     /// Closes the descriptor that was not used for the longest time. Whether there was one.
     fn give_up_one(&mut self) -> Result<bool, Failure> {
-        let open = (0..self.outputs.len()).filter(|index| self.outputs[*index].file.is_some());
+        let open = (0..self.outputs.len()).filter(|index| {
+            let output = &self.outputs[*index];
+            output.file.is_some() && output.opens_again
+        });
         let Some(oldest) = open.min_by_key(|index| self.outputs[*index].written) else { return Ok(false) };
         self.write(oldest)?;
         self.outputs[oldest].file = None;
@@ -288,7 +308,11 @@ impl OutputFiles {
         }
         if self.outputs[index].file.is_none() {
             let name = self.outputs[index].name.clone();
-            self.outputs[index].file = Some(self.descriptor(&name, true)?);
+            let file = self.descriptor(&name, true).map_err(|failure| match failure {
+                Failure::Open(error) => Failure::Write(name, error),
+                failure => failure,
+            })?;
+            self.outputs[index].file = Some(file);
         }
         let Some(file) = &mut self.outputs[index].file else { return Ok(()) };
         if let Err(error) = file.write_all(&held) {
@@ -309,10 +333,11 @@ impl OutputFiles {
 
     /// Closes a file, if it is open.
     pub(super) fn close(&mut self, name: &[u8]) -> Result<(), Failure> {
-        let Some(index) = self.by_name.remove(name) else { return Ok(()) };
+        let Some(index) = self.by_name.remove(own_name(name)) else { return Ok(()) };
         let written = self.write(index);
         let closed = self.outputs.swap_remove(index);
         self.open -= usize::from(closed.file.is_some());
+        self.identities.remove(&closed.identity);
         if let Some(moved) = self.outputs.get(index) {
             self.by_name.insert(moved.name.clone(), index);
         }
@@ -325,6 +350,7 @@ impl OutputFiles {
         let written = self.write_all();
         self.outputs.clear();
         self.by_name.clear();
+        self.identities.clear();
         (self.open, self.held, self.last) = (0, 0, 0);
         written
     }
@@ -406,6 +432,7 @@ impl Machine {
 
     /// Says what the real awk says of a file that it cannot open or write; `place` is where gawk says that it is.
     fn file_failed(&mut self, failure: &Failure, name: &[u8], how: &str, place: &[u8]) -> Stop {
+        let name = own_name(name);
         let in_gawk = |what: &[&[u8]]| [place, b"fatal: ", &what.concat(), b"\n"].concat();
         self.said = match failure {
             Failure::Open(error) if rules::is_gawk() => {
@@ -429,7 +456,8 @@ impl Machine {
                     .concat()
             }
             Failure::InUse => {
-                let why = b": the same pipeline reads it or prints to it; run it without pelton\n";
+                let why =
+                    b": the same pipeline reads it, or prints to it by another name; run it without pelton\n";
                 [b"pelton cannot print into ", name, why].concat()
             }
             Failure::Special => {

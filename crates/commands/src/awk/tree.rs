@@ -120,6 +120,14 @@ pub(super) enum Expr {
 }
 
 impl Expr {
+    /// Returns it without parentheses.
+    pub(super) fn bare(&self) -> &Expr {
+        match self {
+            Expr::Group(inner) if inner.len() == 1 => inner[0].bare(),
+            expr => expr,
+        }
+    }
+
     /// Whether its value is a string, whatever the variables hold.
     pub(super) fn is_text(&self) -> bool {
         match self {

@@ -110,7 +110,7 @@ fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Loo
         })
     };
     for test in tests {
-        let test = bare(test);
+        let test = test.bare();
         let counted = match test {
             Expr::Compare(Order::Less | Order::LessOrEqual, counter, bound) => Some((counter, bound, 1.0)),
             Expr::Compare(Order::Greater | Order::GreaterOrEqual, counter, _) => {
@@ -119,9 +119,10 @@ fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Loo
             _ => None,
         };
         if let Some((counter, bound, sign)) = counted
-            && moves(&steps, counter, sign)
+            && let (counter, turns) = stepped(counter, sign)
+            && (turns || moves(&steps, counter, sign))
             && (sign < 0.0 && starts_bounded(program, counter) || sign > 0.0 && is_bounded(program, bound, 0))
-            && written_once(looker, owner, &steps, counter)?
+            && writers(looker, owner, &steps, counter)? == Some(usize::from(!turns))
         {
             return Ok(true);
         }
@@ -139,15 +140,8 @@ fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Loo
     Ok(false)
 }
 
-fn bare(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Group(inner) if inner.len() == 1 => bare(&inner[0]),
-        expr => expr,
-    }
-}
-
 fn all_of<'a>(test: &'a Expr, tests: &mut Vec<&'a Expr>) {
-    match bare(test) {
+    match test.bare() {
         Expr::And(left, right) => {
             all_of(left, tests);
             all_of(right, tests);
@@ -156,11 +150,22 @@ fn all_of<'a>(test: &'a Expr, tests: &mut Vec<&'a Expr>) {
     }
 }
 
+/// Returns the counter of a test, and whether the test itself counts in this direction (`i++ < 9`).
+fn stepped(counter: &Expr, sign: f64) -> (&Expr, bool) {
+    match counter.bare() {
+        Expr::Step { place, by, .. } if by * sign > 0.0 => (place, true),
+        counter => (counter, false),
+    }
+}
+
 /// Whether one of the steps counts in this direction.
 fn moves(steps: &[&Statement], counter: &Expr, sign: f64) -> bool {
     let up = |number: f64| number * sign > 0.0;
     steps.iter().any(|statement| match statement {
         Statement::Expr(Expr::Step { place, by, .. }) => **place == *counter && up(*by),
+        Statement::Print(args, _) | Statement::Printf(args, _) => {
+            args.iter().any(|arg| always_steps(arg, &|place, by| *place == *counter && up(by)))
+        }
         Statement::Expr(Expr::Update(arith, place, value)) => {
             let by = match (arith, &**value) {
                 (Arith::Add, Expr::Number(number)) => *number,
@@ -173,16 +178,25 @@ fn moves(steps: &[&Statement], counter: &Expr, sign: f64) -> bool {
     })
 }
 
-/// Whether nothing else in the loop writes to the counter.
-fn written_once(looker: &mut Looker, owner: Owner, steps: &[&Statement], counter: &Expr) -> Accept<bool> {
-    let Expr::Name(name) = counter else { return Ok(false) };
+/// Whether evaluating an expression always evaluates a `++` or `--` such as this one.
+fn always_steps(expr: &Expr, is_it: &impl Fn(&Expr, f64) -> bool) -> bool {
+    match expr {
+        Expr::Step { place, by, .. } => is_it(place, *by),
+        Expr::And(first, _) | Expr::Or(first, _) | Expr::If(first, ..) => always_steps(first, is_it),
+        expr => expr.parts().into_iter().any(|part| always_steps(part, is_it)),
+    }
+}
+
+/// Returns how many of the steps write to the counter; `None` if it is no variable.
+fn writers(looker: &mut Looker, owner: Owner, steps: &[&Statement], counter: &Expr) -> Accept<Option<usize>> {
+    let Expr::Name(name) = counter else { return Ok(None) };
     let mut writers = 0;
     for statement in steps {
         let uses = looker.statement(owner, statement)?;
         let writes = |thing: &Thing| matches!(thing, Thing::Variable(_, written) if written == name);
         writers += usize::from(uses.writes.iter().any(writes));
     }
-    Ok(writers == 1)
+    Ok(Some(writers))
 }
 
 /// Whether a counter that goes down has a bounded start.
@@ -192,7 +206,7 @@ fn starts_bounded(program: &Program, counter: &Expr) -> bool {
 
 /// Whether it is at most the input size, or a literal.
 fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
-    match bare(expr) {
+    match expr.bare() {
         Expr::Number(number) => *number <= TURNS_MAX,
         Expr::LengthAlone => true,
         Expr::Builtin(Builtin::Length | Builtin::Split | Builtin::Index | Builtin::Match, _) => true,

@@ -104,12 +104,12 @@ pub fn of_stage(accepted: &Accepted, own: &[Redirection], position: Position) ->
     }
     if let Some(copies) = &facts.output.copies {
         for path in &copies.paths {
-            files.written.push(copy(path)?);
+            files.written.extend(copy(path)?);
         }
     }
     if let Some(names) = &facts.output.files {
         for path in &names.known {
-            files.written.push(copy(path)?);
+            files.written.extend(copy(path)?);
         }
         let inputs = || {
             command.inputs().iter().filter_map(|input| match input {
@@ -342,8 +342,11 @@ fn inherited_file(fd: std::os::fd::BorrowedFd<'_>) -> Option<Metadata> {
     File::from(fd.try_clone_to_owned().ok()?).metadata().ok()
 }
 
-/// Checks a file that gets a copy.
-fn copy(name: &[u8]) -> Accept<FileIdentity> {
+/// Checks a file that gets a copy. `None` if it keeps nothing.
+fn copy(name: &[u8]) -> Accept<Option<FileIdentity>> {
+    if name == b"/dev/null" {
+        return Ok(None);
+    }
     same_to_each_process(name)?;
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+,./:@%".contains(byte);
     if !name.iter().all(plain) {
@@ -352,10 +355,10 @@ fn copy(name: &[u8]) -> Accept<FileIdentity> {
     }
     match std::fs::metadata(path(name)) {
         Ok(metadata) if metadata.is_file() && machine::may_write(path(name)) => {
-            Ok(FileIdentity::of(&metadata))
+            Ok(Some(FileIdentity::of(&metadata)))
         }
         Ok(_) => Declined::because(format!("{} is no plain file to write", name.escape_ascii())),
-        Err(_) => FileIdentity::to_be_made(name),
+        Err(_) => FileIdentity::to_be_made(name).map(Some),
     }
 }
 

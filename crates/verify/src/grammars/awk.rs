@@ -18,6 +18,11 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         let value = rng.pick(&["3", "abc", "", "0x10", " 7 ", "1e2", "a\\tb"]);
         args.extend([b"-v".to_vec(), format!("x={value}").into_bytes()]);
     }
+    if rng.chance(15) {
+        let value =
+            rng.pick(&["a", "^b", "[0-9]+", "b$", "a|c", "x*", "1", "^.a", "(ab)+", "\\\\.", "é", "a{2}"]);
+        args.push(format!("-vgiven={value}").into_bytes());
+    }
     if rng.chance(10) {
         args.push(format!("-vOFS={}", rng.pick(&["-", "", ",", "::"])).into_bytes());
     }
@@ -172,12 +177,13 @@ impl Plain<'_> {
     fn test(&mut self) -> String {
         match self.rng.below(8) {
             0..3 => self.regex(),
-            3 => format!(
-                "{} {} {}",
-                self.pick(&["$1", "$2", "$0", "$NF"]),
-                self.pick(&["~", "!~"]),
-                self.regex()
-            ),
+            3 => {
+                let regex = match self.rng.below(4) {
+                    0 => self.pick(&["given", "\"a\" given", "(given \"b?\")"]),
+                    _ => self.regex(),
+                };
+                format!("{} {} {regex}", self.pick(&["$1", "$2", "$0", "$NF"]), self.pick(&["~", "!~"]))
+            }
             4 => format!(
                 "{} {} {}",
                 self.pick(&["$1", "$2", "$0", "$NF"]),
