@@ -495,7 +495,9 @@ impl Command for Awk {
             },
             diagnostics: Diagnostics {
                 show_name: analysis.may_fail || self.manner.rules.characters,
-                overtake_output: analysis.may_fail || self.warns,
+                // What prints into files only has no output to overtake.
+                overtake_output: (analysis.may_fail || self.warns)
+                    && !self.files.as_ref().is_some_and(|files| files.only),
             },
             scripts: self.scripts.clone(),
             sharing: reads.then(|| self.sharing.clone()),
