@@ -67,7 +67,7 @@ pub enum Notice<'a> {
     /// and to the first kernel once it continues alone.
     PrecedingByte(u8),
     /// Device and inode of the files that this pass reads and prints to: a kernel that writes files leaves these alone. Sent
-    /// before the first input begins, to all kernels.
+    /// before the first input begins, if a kernel writes files.
     FilesInUse(&'a [(u64, u64)]),
     /// Standard output is `/dev/null`: `grep` then stops at the first line that it would print.
     DiscardedOutput,

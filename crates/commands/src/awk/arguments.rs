@@ -94,12 +94,7 @@ fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
 fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
     let mut constants: BTreeMap<String, Vec<u8>> = line.variables.iter().cloned().collect();
     every_expr(program, &mut |expr| {
-        let changed = match expr {
-            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(&**place),
-            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2),
-            _ => None,
-        };
-        if let Some(Expr::Name(name)) = changed.map(Expr::bare) {
+        if let Some(Expr::Name(name)) = expr.changed_place().map(Expr::bare) {
             constants.remove(name);
         }
     });
@@ -197,12 +192,7 @@ fn set_first(expr: &Expr, given: &mut InitialState) -> usize {
 }
 
 fn sets_separator(expr: &Expr) -> bool {
-    let place = match expr {
-        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => place,
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => &args[2],
-        _ => return false,
-    };
-    matches!(place, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"))
+    matches!(expr.changed_place(), Some(Expr::Name(name)) if matches!(name.as_str(), "FS" | "RS"))
 }
 
 /// Declines uses in BEGIN before FS has its value.
@@ -252,12 +242,7 @@ fn refuse_late_ofs(program: &Program) -> Accept<()> {
 }
 
 fn sets_ofs(expr: &Expr) -> bool {
-    let is_ofs = |place: &Expr| *place == Expr::Name("OFS".to_owned());
-    match expr {
-        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => is_ofs(place),
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2).is_some_and(is_ofs),
-        _ => false,
-    }
+    matches!(expr.changed_place(), Some(Expr::Name(name)) if name == "OFS")
 }
 
 fn changes_fields(expr: &Expr) -> bool {

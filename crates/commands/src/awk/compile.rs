@@ -436,31 +436,32 @@ impl Compiler<'_> {
 
     /// Returns the constant string of an expression, if known.
     pub(super) fn known_text(&self, expr: &Expr) -> Option<Vec<u8>> {
-        match expr {
-            Expr::Text(text) => Some(text.clone()),
-            Expr::Group(inner) if inner.len() == 1 => self.known_text(&inner[0]),
-            Expr::Concat(left, right) => Some([self.known_text(left)?, self.known_text(right)?].concat()),
-            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
-            _ => None,
-        }
+        self.known_string(expr, &|_| None)
     }
 
-    /// Returns the text of a pattern, if known: that of an expression, or a string.
+    /// Returns the text of a pattern, if known: that of an expression, or a string of constants and of variables that never
+    /// change.
     fn known_pattern(&self, expr: &Expr) -> Option<Vec<u8>> {
+        let value = |name: &str| match self.names.owner(self.inside, name) {
+            Owner::Program => self.given.constants.get(name).cloned(),
+            Owner::Function(_) => None,
+        };
         match expr {
             Expr::Regex(text) => Some(text.clone()),
-            other => self.known_string(other),
+            other => self.known_string(other, &value),
         }
     }
 
-    /// Returns the string of an expression that never changes.
-    fn known_string(&self, expr: &Expr) -> Option<Vec<u8>> {
+    /// Returns the string of an expression, if known; `value` returns that of a variable other than FS.
+    fn known_string(&self, expr: &Expr, value: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
         match expr.bare() {
-            Expr::Concat(left, right) => Some([self.known_string(left)?, self.known_string(right)?].concat()),
-            Expr::Name(name) if self.names.owner(self.inside, name) == Owner::Program && name != "FS" => {
-                self.given.constants.get(name).cloned()
+            Expr::Text(text) => Some(text.clone()),
+            Expr::Concat(left, right) => {
+                Some([self.known_string(left, value)?, self.known_string(right, value)?].concat())
             }
-            other => self.known_text(other),
+            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
+            Expr::Name(name) => value(name),
+            _ => None,
         }
     }
 

@@ -716,12 +716,12 @@ impl Machine {
     /// program.
     pub(super) fn fatal(&mut self, error: &RuntimeError) -> Stop {
         self.said = if rules::is_gawk() {
-            format!("{}fatal: {}\n", self.place_in_gawk(), error.in_gawk())
+            let said = format!("fatal: {}\n", error.in_gawk());
+            [self.place_in_gawk(1), said.into_bytes()].concat()
         } else {
             let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
-            format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk())
-        }
-        .into_bytes();
+            format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk()).into_bytes()
+        };
         Stop::Fatal
     }
 
@@ -732,16 +732,16 @@ impl Machine {
         }
         let end = if rules::is_gawk_5_1() { "." } else { "" };
         let warning = format!(
-            "{}: {}warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n",
-            self.code.name,
-            self.place_in_gawk()
+            "warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n"
         );
-        self.warning = warning.into_bytes();
+        self.warning =
+            [self.code.name.as_bytes(), b": ", &self.place_in_gawk(1), warning.as_bytes()].concat();
     }
 
-    /// Returns where gawk's messages say that it is: in the first line of the program.
-    fn place_in_gawk(&self) -> String {
-        format!("cmd. line:1: {}", self.record_in_gawk())
+    /// Returns where gawk's messages say that it is, in this line of the program.
+    pub(super) fn place_in_gawk(&self, line: usize) -> Vec<u8> {
+        let place = format!(":{line}: {}", self.record_in_gawk());
+        [self.code.source.as_slice(), place.as_bytes()].concat()
     }
 
     /// Returns which record gawk's messages name.

@@ -367,28 +367,18 @@ impl Machine {
         let inputs = self.inputs;
         let target =
             flow.and_then(|_| self.with_text(&to.name, |name| files.target(name, to.append, inputs)));
-        let printed = match target {
-            Ok(Ok(Target::StandardOutput)) => {
+        let printed = target.map(|target| match target? {
+            Target::StandardOutput => {
                 self.out.extend_from_slice(&files.printed);
                 Ok(())
             }
-            Ok(Ok(Target::File(index))) => files.print(index),
-            Ok(Err(failure)) => Err(failure),
-            Err(stop) => {
-                self.files = Some(files);
-                return Err(stop);
-            }
-        };
+            Target::File(index) => files.print(index),
+        });
         self.files = Some(files);
-        match printed {
-            Ok(()) => Ok(Flow::Go),
-            Err(failure) => {
-                let name = self.text(&to.name)?;
-                let place = format!(":{}: {}", to.line, self.record_in_gawk());
-                let place = [self.code.source.as_slice(), place.as_bytes()].concat();
-                Err(self.file_failed(&failure, &name, if to.append { ">>" } else { ">" }, &place))
-            }
-        }
+        let Err(failure) = printed? else { return Ok(Flow::Go) };
+        let name = self.text(&to.name)?;
+        let place = self.place_in_gawk(to.line);
+        Err(self.file_failed(&failure, &name, if to.append { ">>" } else { ">" }, &place))
     }
 
     /// Closes the file of this name, if the program has it open.
@@ -406,28 +396,17 @@ impl Machine {
     }
 
     fn not_closed(&mut self, failure: &Failure) -> Stop {
-        match failure {
-            Failure::Write(name, error) => {
-                let (name, reason) = (name.as_slice(), errors::words(error));
-                self.said = match rules::is_gawk() {
-                    true => {
-                        let place = self.record_in_gawk();
-                        [
-                            place.as_bytes(),
-                            b"fatal: flush to \"",
-                            name,
-                            b"\" failed: ",
-                            reason.as_bytes(),
-                            b"\n",
-                        ]
-                        .concat()
-                    }
-                    false => [b"close failed on file ", name, b" (", reason.as_bytes(), b")\n"].concat(),
-                };
-                Stop::Fatal
+        let Failure::Write(name, error) = failure else { return self.file_failed(failure, b"", ">", b"") };
+        self.said = match rules::is_gawk() {
+            true => {
+                let place = self.record_in_gawk();
+                let reason = errors::words(error);
+                [place.as_bytes(), b"fatal: flush to \"", name, b"\" failed: ", reason.as_bytes(), b"\n"]
+                    .concat()
             }
-            failure => self.file_failed(failure, b"", ">", b""),
-        }
+            false => close_failed_in_mawk(name, error),
+        };
+        Stop::Fatal
     }
 
     /// Says what the real awk says of a file that it cannot open or write; `place` is where gawk says that it is.
@@ -449,9 +428,7 @@ impl Machine {
                 in_gawk(&[b"print to \"", name, b"\" failed: ", errors::words(error).as_bytes()])
             }
             Failure::Write(name, error) => {
-                let reason = errors::words(error);
-                let close =
-                    [b"close failed on file ", name.as_slice(), b" (", reason.as_bytes(), b")\n"].concat();
+                let (reason, close) = (errors::words(error), close_failed_in_mawk(name, error));
                 [b"write failure (", reason.as_bytes(), b")\n", self.code.name.as_bytes(), b": ", &close]
                     .concat()
             }
@@ -469,8 +446,13 @@ impl Machine {
     }
 }
 
+/// Returns mawk's message for a file that cannot be closed.
+fn close_failed_in_mawk(name: &[u8], error: &io::Error) -> Vec<u8> {
+    [b"close failed on file ", name, b" (", errors::words(error).as_bytes(), b")\n"].concat()
+}
+
 impl Drop for OutputFiles {
-    /// Writes what is left where the input cannot be read to its end.
+    /// Writes the held output if a read error ended the run before the program did.
     fn drop(&mut self) {
         let _ = self.write_all();
     }

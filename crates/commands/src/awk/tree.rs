@@ -128,6 +128,15 @@ impl Expr {
         }
     }
 
+    /// Returns the place that it changes by itself, if any: by an assignment, a step, `sub` or `gsub`.
+    pub(super) fn changed_place(&self) -> Option<&Expr> {
+        match self {
+            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(place),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2),
+            _ => None,
+        }
+    }
+
     /// Whether its value is a string, whatever the variables hold.
     pub(super) fn is_text(&self) -> bool {
         match self {

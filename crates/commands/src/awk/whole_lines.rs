@@ -20,12 +20,7 @@ pub(super) fn prints_whole_lines(program: &Program) -> bool {
         });
     }
     every_expr(program, &mut |expr| {
-        let place = match expr {
-            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => place,
-            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => &args[2],
-            _ => return,
-        };
-        whole &= *place != Expr::Name("ORS".to_owned());
+        whole &= expr.changed_place() != Some(&Expr::Name("ORS".to_owned()));
     });
     whole
 }

@@ -159,6 +159,12 @@ impl OutputFacts {
         self.copies.is_some() || self.files.as_ref().is_some_and(|files| !files.only)
     }
 
+    /// Returns the names of the files that it surely writes.
+    pub fn known_files(&self) -> impl Iterator<Item = &[u8]> {
+        let copies = self.copies.iter().flat_map(|copies| &copies.paths);
+        copies.chain(self.files.iter().flat_map(|files| &files.known)).map(Vec::as_slice)
+    }
+
     /// Whether it writes files.
     pub fn writes_files(&self) -> bool {
         self.copies.is_some() || self.files.is_some()

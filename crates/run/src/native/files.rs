@@ -23,6 +23,8 @@ pub struct Files {
     pub scripts: Vec<Vec<u8>>,
     /// Whether the C library reads one of its inputs in another unit than [`READ_BYTES`].
     pub odd_reads: bool,
+    /// Whether its kernel opens files to write.
+    pub kernel_writes: bool,
     read: Vec<FileIdentity>,
     written: Vec<FileIdentity>,
 }
@@ -86,6 +88,7 @@ pub fn of_stage(accepted: &Accepted, own: &[Redirection], position: Position) ->
         odd_reads: false,
         read: Vec::new(),
         written: Vec::new(),
+        kernel_writes: false,
     };
     for input in command.inputs() {
         let (source, metadata) = open(input, opened(0), position)?;
@@ -102,15 +105,11 @@ pub fn of_stage(accepted: &Accepted, own: &[Redirection], position: Position) ->
         None if position.last => files.written.extend(inherited_output()),
         None => {}
     }
-    if let Some(copies) = &facts.output.copies {
-        for path in &copies.paths {
-            files.written.extend(copy(path)?);
-        }
+    for path in facts.output.known_files() {
+        files.written.extend(copy(path)?);
     }
     if let Some(names) = &facts.output.files {
-        for path in &names.known {
-            files.written.extend(copy(path)?);
-        }
+        files.kernel_writes = true;
         let inputs = || {
             command.inputs().iter().filter_map(|input| match input {
                 Input::File(name) => Some(name.as_slice()),

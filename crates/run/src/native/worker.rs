@@ -2,6 +2,7 @@
 
 use super::elastic;
 use super::feed::Feed;
+use super::files::Files;
 use super::join::JoinReader;
 use super::meter;
 use super::out::Out;
@@ -55,10 +56,11 @@ impl Worker {
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
-        let members = self.native.members.iter();
-        let mut in_use: Vec<_> = members.flat_map(|stage| stage.files.identities_read()).collect();
-        in_use.extend(out.identity());
-        chain.uses_files(&in_use);
+        let files = || self.native.members.iter().map(|stage| &stage.files);
+        if files().any(|files| files.kernel_writes) {
+            let in_use: Vec<_> = files().flat_map(Files::identities_read).chain(out.identity()).collect();
+            chain.uses_files(&in_use);
+        }
         if out.is_null() {
             chain.output_is_discarded();
         }
