@@ -92,11 +92,12 @@ pub fn test_executable(package: &str, test: &str, options: &[&str]) -> Outcome<(
 }
 
 /// Returns the cargo options that link as the release binary is linked.
-pub fn static_options() -> Outcome<[String; 4]> {
+pub fn static_options() -> Outcome<[String; 6]> {
     let host = host()?;
     let flags = r#"["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]"#;
-    let config = format!("target.{host}.rustflags = {flags}");
-    Ok(["--target".into(), host, "--config".into(), config])
+    let config = ["rustflags", "rustdocflags"].map(|kind| format!("target.{host}.{kind} = {flags}"));
+    let [rustc, rustdoc] = config;
+    Ok(["--target".into(), host, "--config".into(), rustc, "--config".into(), rustdoc])
 }
 
 /// Returns the machine that this compiler builds for, such as `x86_64-unknown-linux-gnu`.

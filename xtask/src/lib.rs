@@ -17,6 +17,7 @@ pub mod reference;
 pub mod registries;
 pub mod roots;
 pub mod test;
+mod test_programs;
 
 use std::process::ExitCode;
 

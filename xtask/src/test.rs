@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::test_programs::{self, TestProgram};
 use crate::{Outcome, quick, setup};
 use workbench::cargo_workspace::{cargo, static_options, target_dir};
-use workbench::steps::{all, seconds, step};
+use workbench::steps::{all, seconds, step, timed};
 
 /// Sets up, checks and tests, even after a failure. The last lines are cargo test's own, and their sum.
 pub fn run() -> Outcome {
@@ -85,17 +86,22 @@ fn checks() -> Outcome {
     ])
 }
 
-/// Runs doc examples first: the last suite's result, which cargo test ends on, should be one with tests.
 fn tests(environment: &[(&str, &str)]) -> Outcome<Counts> {
     let mut counts = Counts::default();
-    counts.run("doc examples", cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]))?;
     // The release links its C library statically, so the tests do too. Tests that depend on the C library run
     // both ways.
     let asks = ["test", "-p", "pelton-sys", "--locked", "--no-fail-fast", "--lib"];
-    counts.run("tests of the C library, linked dynamically", cargo(asks))?;
-    let mut tests = cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--all-targets"]);
-    tests.args(static_options()?).envs(environment.iter().copied());
-    counts.run("tests, linked as the release is", tests)?;
+    counts.run("tests of the C library, linked dynamically", &mut cargo(asks))?;
+    let options = static_options()?;
+    let built = timed("build the tests, linked as the release is", || test_programs::build(&options));
+    let programs = built.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        counts.broken = true;
+        Vec::new()
+    });
+    let mut examples = cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]);
+    counts.run("doc examples", examples.args(&options))?;
+    counts.run_programs(programs, environment)?;
     Ok(counts)
 }
 
@@ -118,8 +124,23 @@ struct Counts {
 }
 
 impl Counts {
+    /// Runs test programs, showing what each printed when it ends, and counting.
+    fn run_programs(&mut self, programs: Vec<TestProgram>, environment: &[(&str, &str)]) -> Outcome {
+        timed("run the tests", || {
+            test_programs::run(programs, environment, |ended| {
+                println!("     Ran {} ({})", ended.source.display(), seconds(ended.took));
+                for line in ended.output.split_inclusive(|byte| *byte == b'\n') {
+                    let line = String::from_utf8_lossy(line);
+                    print!("{line}");
+                    self.count(line.trim_end());
+                }
+                self.broken |= !ended.success;
+            })
+        })
+    }
+
     /// Runs cargo test, showing its output and counting.
-    fn run(&mut self, what: &str, mut test: Command) -> Outcome {
+    fn run(&mut self, what: &str, test: &mut Command) -> Outcome {
         eprintln!("==> {what}");
         let start = Instant::now();
         let mut child = test.stdout(Stdio::piped()).stdin(Stdio::null()).spawn()?;

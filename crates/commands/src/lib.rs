@@ -16,6 +16,7 @@ mod tool;
 mod tools;
 
 use io_errors::{Caller, IoErrors, StandardOutput};
+use tool::interface::NoLookup;
 
 pub use bytes::distinct_lines::sort_uniq;
 pub use bytes::line_count::LineCount;
@@ -31,8 +32,8 @@ pub use tool::facts::{
     ChildProgram, Class, Content, Diagnostics, EarlyStop, Facts, InputFacts, Lines, OutputFacts,
 };
 pub use tool::interface::{
-    Accept, AcceptFn, AcceptScriptsFn, Accepted, Command, Copies, Declined, Ending, FileNames, Input,
-    Scripts, Special, TemporaryFiles,
+    Accept, AcceptFn, AcceptWithLookupFn, Accepted, Command, Copies, Declined, Ending, FileNames, Input,
+    Lookup, Special, TemporaryFiles,
 };
 pub use tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 pub use tool::{argv, cost, detect, grammar, io_errors, stateless};
@@ -64,17 +65,15 @@ pub fn caller(called: String, messages: Messages) -> Caller {
 
 /// Reads a command line: its name, its arguments, and what they depend on. The one way in for the planner.
 pub fn accept(name: &[u8], args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
-    accept_with(name, args, context, &|name| {
-        Declined::because(format!("the file {} was not read", name.escape_ascii()))
-    })
+    accept_with(name, args, context, &NoLookup)
 }
 
-/// The same for one who can read the files in which arguments go on (`grep -f`, `sed -f`).
+/// The same for one who can read the files in which arguments go on (`grep -f`, `sed -f`), and knows the environment.
 pub fn accept_with(
     name: &[u8],
     args: &[Vec<u8>],
     context: &Context,
-    scripts: Scripts<'_>,
+    references: &dyn Lookup,
 ) -> Accept<Box<dyn Command>> {
     let shown = name.escape_ascii();
     let Some(tool) = lookup(name).filter(|tool| tool.has_kernel()) else {
@@ -92,7 +91,7 @@ pub fn accept_with(
     }
     let accepted = match tool.accept {
         Acceptor::Alone(accept) => accept(args, context),
-        Acceptor::WithScripts(accept) => accept(args, context, scripts),
+        Acceptor::WithLookup(accept) => accept(args, context, references),
         Acceptor::NoKernel => Declined::because("there is no kernel"),
     };
     accepted

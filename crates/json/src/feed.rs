@@ -155,7 +155,7 @@ struct Window {
     seen: usize,
     /// Bytes of those that are indexed or skipped.
     indexed: usize,
-    /// Invalid UTF-8 follows the `seen` bytes.
+    /// Whether the bytes after the `seen` ones are not UTF-8: an invalid byte, or a character that the input's end cuts.
     torn: bool,
     place: Origin,
     /// Position of the string that is being reported in pieces.

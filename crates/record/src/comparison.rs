@@ -21,7 +21,7 @@ pub struct Comparison {
     pub outputs: Outputs,
     /// Medians of BEFORE, stage by stage, and the raw values.
     pub before: Run,
-    /// The same for AFTER.
+    /// Medians of AFTER, stage by stage, and the raw values.
     pub after: Run,
     /// Remarks for the reader.
     pub notes: Vec<String>,

@@ -302,14 +302,17 @@ fn same_directory(pwd: &OsStr) -> bool {
 
 /// Returns the locale of a program with this environment.
 pub fn locale_of(environment: &[CString]) -> Accept<Locale> {
-    let variable = |wanted: &str| {
-        let value = |pair: &CString| {
-            let rest = pair.as_bytes().strip_prefix(wanted.as_bytes())?;
-            rest.strip_prefix(b"=").map(<[u8]>::to_vec)
-        };
-        environment.iter().find_map(value)
-    };
+    let variable = |wanted: &str| values(environment, wanted.as_bytes()).next();
     Locale::resolve(variable, &SystemLocales::default())
+}
+
+/// Returns the values of a variable in a process's environment, which may have it several times.
+pub fn values(environment: &[CString], name: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let value = move |pair: &CString| {
+        let rest = pair.as_bytes().strip_prefix(name)?;
+        rest.strip_prefix(b"=").map(<[u8]>::to_vec)
+    };
+    environment.iter().filter_map(value)
 }
 
 #[cfg(test)]

@@ -152,7 +152,8 @@ const DESCRIPTORS_PER_STAGE: usize = 2;
 /// The system limits an argument to 128 KiB; the rest is for the text added around a stage.
 const LONGEST_SHELL_TEXT: usize = 100 * 1024;
 
-/// Returns why the shell should run a text, if the limit on open files leaves few descriptors.
+/// Returns why the shell should run the whole text: the limit on open files leaves fewer descriptors than pelton
+/// needs for a text with so many pipes.
 pub(crate) fn few_descriptors(request: &Request) -> Option<&'static str> {
     let stages = request.text.as_encoded_bytes().iter().filter(|byte| **byte == b'|').count();
     let enough = pelton_sys::limits::has_room_for(DESCRIPTORS + DESCRIPTORS_PER_STAGE * stages);

@@ -4,6 +4,8 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use crate::{Case, Mode, Outcome, Result, Subject, World, compare, load_topic};
 
@@ -30,16 +32,34 @@ impl fmt::Display for Findings {
     }
 }
 
-/// Checks all cases of a file (or those that `PELTON_CASE` names) against the shell.
+/// Checks all cases of a file (or those that `PELTON_CASE` names) against the shell, as many at a time as there are cores:
+/// a topic that takes long must not keep the others waiting at the end.
 pub fn check_topic(path: &Path, subject: &Subject) -> Result<Findings> {
     let wanted = std::env::var("PELTON_CASE").unwrap_or_default();
     let wanted: Vec<&str> = wanted.split(',').filter(|name| !name.is_empty()).collect();
     let topic = load_topic(path)?;
-    let mut findings = Findings::default();
-    for case in topic.cases.iter().filter(|case| wanted.is_empty() || wanted.contains(&case.name.as_str())) {
-        check_case(case, subject, &mut findings)?;
+    let is_wanted = |case: &&Case| wanted.is_empty() || wanted.contains(&case.name.as_str());
+    let cases: Vec<&Case> = topic.cases.iter().filter(is_wanted).collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut findings = Findings::default();
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check_case(case, subject, &mut findings)?;
+        }
+        Ok(findings)
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let found: Vec<Result<Findings>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic")).collect()
+    });
+    let mut all = Findings::default();
+    for findings in found {
+        let Findings { checked, failures } = findings?;
+        all.checked += checked;
+        all.failures.extend(failures);
     }
-    Ok(findings)
+    Ok(all)
 }
 
 /// Checks one case under each of its shells and modes. The shell runs it once.

@@ -5,16 +5,38 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pelton_commands::{Command, Context, Declined, Family, Implementation, Input, Locale, lookup};
+use pelton_commands::{
+    Accept, Command, Context, Declined, Family, Implementation, Input, Locale, Lookup, lookup,
+};
 use pelton_parallel::{Fixed, Helpers};
 use pelton_stream::memory::{self, Ended, Little, Source};
 use pelton_stream::team::{self, memory::Together};
 use pelton_stream::{BLOCK_BYTES, InputKind, Notice, Resources, Storage};
 
+use crate::oracle::{ENVIRONMENT, NOT_SET};
 use crate::{Answer, Case, Oracle};
 
 /// The block sizes that every case is run with.
 const SIZES: [usize; 4] = [1, 7, 4096, BLOCK_BYTES];
+
+/// Looks up what arguments refer to: files of the case, and the environment that the tool gets.
+struct CaseLookup<'a>(&'a Case);
+
+impl Lookup for CaseLookup<'_> {
+    fn script(&self, name: &[u8]) -> Accept<Vec<u8>> {
+        let found = self.0.files.iter().find(|(known, _)| known.as_bytes() == name);
+        found.map(|(_, content)| content.clone()).ok_or_else(|| Declined::new("no such file"))
+    }
+
+    fn variable(&self, name: &[u8]) -> Accept<Option<Vec<u8>>> {
+        let found = ENVIRONMENT.iter().find(|(known, _)| known.as_bytes() == name);
+        match found {
+            Some((_, value)) => Ok(Some(value.as_bytes().to_vec())),
+            None if name == NOT_SET => Ok(None),
+            None => Declined::because("a variable that depends on the machine"),
+        }
+    }
+}
 
 /// How much is done with one case.
 #[derive(Clone, Copy)]
@@ -255,26 +277,23 @@ impl Engine {
 
     /// Returns the command; `None` if it is declined, or if its driver would run the real tool.
     fn accept(&mut self, case: &Case) -> io::Result<Option<Box<dyn Command>>> {
-        let script = |name: &[u8]| match case.files.iter().find(|(known, _)| known.as_bytes() == name) {
-            Some((_, content)) => Ok(content.clone()),
-            None => Err(Declined::new("no such file")),
-        };
         let name = case.command.as_bytes();
-        let command = match pelton_commands::accept_with(name, &case.args, &self.context(case), &script) {
-            Ok(command) => command,
-            Err(declined) => {
-                self.tally.declined += 1;
-                if let Some(tell) = self.on_declined
-                    && self
-                        .oracle
-                        .run(case, self.name_of(case))?
-                        .is_some_and(|answer| answer.stderr.is_empty())
-                {
-                    tell(case, &declined);
+        let command =
+            match pelton_commands::accept_with(name, &case.args, &self.context(case), &CaseLookup(case)) {
+                Ok(command) => command,
+                Err(declined) => {
+                    self.tally.declined += 1;
+                    if let Some(tell) = self.on_declined
+                        && self
+                            .oracle
+                            .run(case, self.name_of(case))?
+                            .is_some_and(|answer| answer.stderr.is_empty())
+                    {
+                        tell(case, &declined);
+                    }
+                    return Ok(None);
                 }
-                return Ok(None);
-            }
-        };
+            };
         // Kernels run in this process: they must not write files here.
         let writes_files = command.facts().output.writes_files();
         if writes_files || command.kernel().is_err() && command.join_kernel().is_err() {

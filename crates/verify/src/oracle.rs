@@ -53,6 +53,18 @@ const PIPE_BYTES: usize = 4096;
 
 /// Where files are in memory.
 const SHARED: &str = "/dev/shm";
+/// Variables of the tool's environment that programs may read.
+pub(crate) const ENVIRONMENT: [(&str, &str); 6] = [
+    ("E_WORD", "abc"),
+    ("E_NUMBER", "12"),
+    ("E_HEXADECIMAL", " 0x1A "),
+    ("E_FRACTION", "+.50"),
+    ("E_ESCAPES", "a\\tb\\n&"),
+    ("E_EMPTY", ""),
+];
+/// A variable that is not in it.
+pub(crate) const NOT_SET: &[u8] = b"E_UNSET";
+
 /// What names of working directories begin with; the process id follows.
 const FOLDER: &str = "pelton-verify-";
 
@@ -157,6 +169,7 @@ impl Oracle {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", locale)
+            .envs(ENVIRONMENT)
             .envs(self.locales.iter().map(|folder| ("LOCPATH", folder)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,5 +1,7 @@
 //! Reports of differences, as cases for pelton's own tests.
 
+use crate::oracle::ENVIRONMENT;
+
 /// A command or a pipeline and its input, as a case for `cases/*.toml`.
 pub struct CaseReport<'a> {
     /// The name and the arguments of each command.
@@ -26,6 +28,9 @@ impl CaseReport<'_> {
         toml += if self.piped { "" } else { "stdin_from = \"file\"\n" };
         for (name, bytes) in &self.files {
             toml += &format!("files.{name} = {}\n", recipe(bytes));
+        }
+        for (name, value) in ENVIRONMENT.iter().filter(|(name, _)| text.contains(name)) {
+            toml += &format!("env.{name} = '{value}'\n");
         }
         toml + &format!("env.LC_ALL = \"{}\"\n", self.locale)
     }

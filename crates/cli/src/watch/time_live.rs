@@ -19,8 +19,8 @@ struct Beside {
     said_ns: u64,
 }
 
-/// Shows the progress; `None` restores the terminal. The screen is not taken if the pipeline prints there
-/// too.
+/// Shows the progress; `None` restores the terminal. If the pipeline prints to the terminal too, the progress is
+/// a line each second between its output, not a full screen.
 pub fn beside(now: Option<&Snapshot>) {
     let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(now) = now else {

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Accept, Declined, Input, Scripts};
+use crate::{Accept, Declined, Input, Lookup};
 
 use super::Dialect;
 use super::compile::InitialState;
 use super::lex::unescape;
-use super::names::bodies;
+use super::names::{bodies, is_special};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{each_expr, each_statement, every_expr, every_statement};
+use super::visit::{any_part, each_expr, each_statement, every_expr, every_statement};
 
 /// A command line.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Line {
     /// The file of the program.
     pub(super) script: Option<Vec<u8>>,
     pub(super) variables: Vec<(String, Vec<u8>)>,
+    /// Assignments before the files, which hold from after BEGIN on.
+    set_behind_begin: Vec<(String, Vec<u8>)>,
     pub(super) fs: Option<Vec<u8>>,
     pub(super) inputs: Vec<Input>,
     /// All arguments but the files.
@@ -25,7 +27,7 @@ pub(super) struct Line {
 }
 
 /// Parses the arguments.
-pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) -> Accept<Line> {
+pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, lookup: &dyn Lookup) -> Accept<Line> {
     let (mut variables, mut fs, mut script) = (Vec::new(), None, None);
     let mut at = 0;
     while let Some(arg) = args.get(at) {
@@ -54,7 +56,7 @@ pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) ->
         }
     }
     let program = match &script {
-        Some(name) => scripts(name)?,
+        Some(name) => lookup.script(name)?,
         None => match args.get(at) {
             Some(program) => {
                 at += 1;
@@ -63,12 +65,46 @@ pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, scripts: Scripts<'_>) ->
             None => return Declined::because("no program"),
         },
     };
+    let mut set_behind_begin = Vec::new();
+    while let Some(operand) = args.get(at).filter(|operand| is_assignment(operand)) {
+        set_behind_begin.push(variable(operand, dialect)?);
+        at += 1;
+    }
     let operands: Vec<&[u8]> = args[at..].iter().map(Vec::as_slice).collect();
     if operands.iter().any(|name| name.is_empty() || is_assignment(name)) {
-        return Declined::because("an assignment among the files");
+        return Declined::because("an assignment behind a file");
     }
     let inputs = Input::from_operands(&operands);
-    Ok(Line { program, script, variables, fs, inputs, resume: args[..at].to_vec() })
+    Ok(Line { program, script, variables, set_behind_begin, fs, inputs, resume: args[..at].to_vec() })
+}
+
+impl Line {
+    /// Takes the assignments before the files for those of `-v`.
+    ///
+    /// # Errors
+    /// Declines if BEGIN, in which they do not hold yet, could tell.
+    pub(super) fn set_from_the_start(&mut self, program: &Program) -> Accept<()> {
+        let names = || self.set_behind_begin.iter().map(|(name, _)| name);
+        let is_set = |name: &String| names().any(|known| known == name);
+        let tells = |expr: &Expr| match expr {
+            Expr::Name(name) => is_set(name),
+            Expr::Call(..) => true,
+            _ => false,
+        };
+        // With OFS, BEGIN prints; with FS, it splits.
+        let mut told = !program.begin.is_empty() && names().any(|name| is_special(name));
+        for statement in program.begin.iter().flatten() {
+            each_statement(statement, &mut |statement| {
+                told |= matches!(statement, Statement::ForIn(name, ..) if is_set(name));
+                told |= statement.parts().0.into_iter().any(|expr| any_part(expr, tells));
+            });
+        }
+        if told && !self.set_behind_begin.is_empty() {
+            return Declined::because("an assignment among the files, which BEGIN precedes");
+        }
+        self.variables.append(&mut self.set_behind_begin);
+        Ok(())
+    }
 }
 
 /// Parses the value of -F.

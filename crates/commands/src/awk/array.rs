@@ -394,7 +394,7 @@ impl Array {
         }
     }
 
-    /// Whether it has little room, which is cleared at once.
+    /// Whether its tables have so little capacity that clearing them takes no time.
     pub(super) fn takes_little(&self) -> bool {
         let rooms =
             [self.list.capacity(), self.numbers.capacity(), self.texts.capacity(), self.places.capacity()];

@@ -2,6 +2,7 @@
 
 use crate::{Accept, Declined};
 
+use super::environment;
 use super::lex::Token;
 use super::parse::Parser;
 use super::tree::{Arith, Builtin, Expr, Order};
@@ -336,7 +337,7 @@ impl Parser<'_> {
         let index = self.list()?;
         self.no_greater = outside;
         self.expect("]")?;
-        Ok(Expr::Element(name, index))
+        Ok(environment::variable(&name, &index).unwrap_or(Expr::Element(name, index)))
     }
 
     fn call(&mut self, name: String) -> Accept<Expr> {

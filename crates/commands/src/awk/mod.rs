@@ -18,6 +18,7 @@ mod compile;
 mod compile_expr;
 mod deterministic;
 mod effects;
+mod environment;
 mod eval;
 mod exact_patterns;
 mod expression;
@@ -67,7 +68,7 @@ use pelton_stream::Kernel;
 use crate::regex::Judges;
 use crate::{
     Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames, Input,
-    InputFacts, OutputFacts, Scripts,
+    InputFacts, Lookup, OutputFacts,
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
@@ -159,34 +160,30 @@ struct Awk {
 }
 
 /// Parses the arguments of `awk`.
-pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
-    accept_as("awk", args, context, scripts)
+pub fn accept(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
+    accept_as("awk", args, context, lookup)
 }
 
 /// Parses the arguments of `gawk`.
-pub fn accept_gawk(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
-    accept_as("gawk", args, context, scripts)
+pub fn accept_gawk(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
+    accept_as("gawk", args, context, lookup)
 }
 
 /// Parses the arguments of `original-awk`.
-pub fn accept_original(
-    args: &[Vec<u8>],
-    context: &Context,
-    scripts: Scripts<'_>,
-) -> Accept<Box<dyn Command>> {
-    accept_as("original-awk", args, context, scripts)
+pub fn accept_original(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
+    accept_as("original-awk", args, context, lookup)
 }
 
 /// Parses the arguments of `mawk`.
-pub fn accept_mawk(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
-    accept_as("mawk", args, context, scripts)
+pub fn accept_mawk(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
+    accept_as("mawk", args, context, lookup)
 }
 
 fn accept_as(
     name: &'static str,
     args: &[Vec<u8>],
     context: &Context,
-    scripts: Scripts<'_>,
+    lookup: &dyn Lookup,
 ) -> Accept<Box<dyn Command>> {
     let locale = &context.locale;
     // No supported awk orders strings by the locale: mawk and original-awk compare bytes, gawk does so except
@@ -196,8 +193,9 @@ fn accept_as(
     }
     let dialect = Dialect::of(context)?;
     rules::follow(dialect.rules());
-    let line = arguments::parse(args, dialect, scripts)?;
+    let mut line = arguments::parse(args, dialect, lookup)?;
     let program = parse::parse(&line.program, dialect)?;
+    line.set_from_the_start(&program)?;
     if !locale.plain_case && (changes_case(&program) || dialect.is_gawk() && formats_uppercase(&program)) {
         return Declined::because("upper and lower case in this locale");
     }
@@ -210,6 +208,7 @@ fn accept_as(
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
     }
+    line.variables.extend(environment::values(&program, &names, dialect, lookup)?);
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
     let kept = match analysis.array_order {
         ArrayOrder::Hidden => None,

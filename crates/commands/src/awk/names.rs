@@ -226,8 +226,8 @@ impl Names {
                 return rest.iter().try_for_each(|part| self.expr(inside, part));
             }
             // It may be an array.
-            Expr::Builtin(Builtin::Length, args) if matches!(args.as_slice(), [Expr::Name(_)]) => {
-                return Ok(());
+            Expr::Builtin(Builtin::Length, args) if let [Expr::Name(name)] = args.as_slice() => {
+                return self.check(name);
             }
             Expr::Call(function, args) => return self.call(inside, function, args),
             _ => {}

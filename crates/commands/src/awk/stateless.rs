@@ -11,6 +11,7 @@ use super::names::Names;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{any_statement, every_expr};
 use super::{Dialect, analyse, arguments, parse, prints, rules, whole_lines};
+use crate::tool::interface::NoLookup;
 use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
 
@@ -55,15 +56,15 @@ const CONNECTING: [&str; 33] = [
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let dialect = Dialect::of(context)?;
     rules::follow(dialect.rules());
-    let no_scripts = |_: &[u8]| Declined::because("a program in a file, which each process would read anew");
-    let mut line = arguments::parse(args, dialect, &no_scripts)?;
+    let mut line = arguments::parse(args, dialect, &NoLookup)?;
     if let Some(word) = names_in(&line.program).find(|word| CONNECTING.contains(word)) {
         return Declined::because(format!("{word} asks for more than its record, or does more than print"));
     }
+    let program = parse::parse(&line.program, dialect)?;
+    line.set_from_the_start(&program)?;
     if line.variables.iter().any(|(name, _)| CONNECTING.contains(&name.as_str())) {
         return Declined::because("a variable of awk's own on its command line");
     }
-    let program = parse::parse(&line.program, dialect)?;
     let may_fail = alone(&program, &line)?;
     let (Some(input), true) = (line.inputs.pop(), line.inputs.is_empty()) else {
         return Declined::because("several files");

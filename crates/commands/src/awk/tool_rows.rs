@@ -113,7 +113,7 @@ const BASE: Tool = Tool {
     name: "mawk",
     family: Family::Mawk,
     alternatives: &[],
-    accept: Acceptor::WithScripts(super::accept_mawk),
+    accept: Acceptor::WithLookup(super::accept_mawk),
     split: Some(super::stateless),
     in_process: InProcess::Never,
     only_prints,
@@ -143,7 +143,7 @@ const BASE: Tool = Tool {
 const ORIGINAL: Tool = Tool {
     name: "original-awk",
     family: Family::OriginalAwk,
-    accept: Acceptor::WithScripts(super::accept_original),
+    accept: Acceptor::WithLookup(super::accept_original),
     io_errors: ORIGINAL_AWK_ERRORS,
     cost: |_| Rate::real(7.8, 0.3),
     other_versions: &[OtherVersions::alike(&["20250116", "20251225"])],
@@ -157,7 +157,7 @@ pub(crate) static MAWK: Tool = BASE;
 pub(crate) static AWK: Tool = Tool {
     name: "awk",
     alternatives: &[&GAWK, &ORIGINAL_AWK],
-    accept: Acceptor::WithScripts(super::accept),
+    accept: Acceptor::WithLookup(super::accept),
     ..BASE
 };
 
@@ -165,7 +165,7 @@ pub(crate) static AWK: Tool = Tool {
 pub(crate) static GAWK: Tool = Tool {
     name: "gawk",
     family: Family::Gawk,
-    accept: Acceptor::WithScripts(super::accept_gawk),
+    accept: Acceptor::WithLookup(super::accept_gawk),
     io_errors: IoErrors {
         catalogue: Some("gawk"),
         write: gawk_write_error,

@@ -35,8 +35,8 @@ use std::io;
 
 use crate::regex::Judges;
 use crate::{
-    Accept, ByteMap, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, OutputFacts,
-    Scripts, Special,
+    Accept, ByteMap, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, Lookup,
+    OutputFacts, Special,
 };
 use options::{Options, Show};
 use search::GrepKernel;
@@ -53,7 +53,7 @@ pub(crate) static TOOL: Tool = Tool {
     name: "grep",
     family: Family::GnuGrep,
     alternatives: &[],
-    accept: Acceptor::WithScripts(accept),
+    accept: Acceptor::WithLookup(accept),
     split: Some(stateless),
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
     only_prints: always,
@@ -116,8 +116,8 @@ fn difference_in_3_12(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 }
 
 /// Parses the arguments.
-pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
-    let options = Options::parse(args, context, scripts)?;
+pub fn accept(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
+    let options = Options::parse(args, context, lookup)?;
     let may_hand_over = options.may_meet_unjudged();
     if may_hand_over && !options.is_resumable() {
         return Declined::because("the real grep could not go on if it met data that only it can judge");
@@ -203,7 +203,7 @@ mod tests {
     fn grep(args: &[&str], locale: Locale) -> Box<dyn Command> {
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
         let context = Context { locale, implementation: Implementation::tested(Family::GnuGrep) };
-        accept(&args, &context, &|_| Declined::because("no files")).expect("native")
+        accept(&args, &context, &crate::tool::interface::NoLookup).expect("native")
     }
 
     /// Returns the output for these blocks, and whether the kernel fell back.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::BEFORE_3_8;
 use crate::regex::{self, Flavour, Newline, Regex, Within};
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Context, Declined, Family, Input, Scripts};
+use crate::{Accept, Charset, Context, Declined, Family, Input, Lookup};
 
 /// What is printed of selected lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,12 +146,12 @@ const TABLE: &[Opt<Id>] = &[
 ];
 
 impl Options {
-    pub(super) fn parse(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Options> {
+    pub(super) fn parse(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Options> {
         let parsed = parse(args, TABLE, Order::Anywhere)?;
         check(&parsed)?;
         let mut operands = parsed.operands();
         let mut resume_args = parsed.resume_args();
-        let files = files(&parsed, scripts)?;
+        let files = files(&parsed, lookup)?;
         let given = parsed.options().filter(|(id, _)| *id == Id::Expression).map(|(_, value)| value);
         let mut expressions: Vec<&[u8]> =
             given.chain(files.iter().filter_map(|(_, text)| lines(text))).collect();
@@ -307,9 +307,9 @@ fn places(args: &[Vec<u8>], operands: &[&[u8]]) -> Option<Vec<usize>> {
 }
 
 /// Reads the files of expressions.
-fn files<'a>(parsed: &Parsed<'a, Id>, scripts: Scripts<'_>) -> Accept<Vec<(&'a [u8], Vec<u8>)>> {
+fn files<'a>(parsed: &Parsed<'a, Id>, lookup: &dyn Lookup) -> Accept<Vec<(&'a [u8], Vec<u8>)>> {
     let names = parsed.options().filter(|(id, _)| *id == Id::File).map(|(_, name)| name);
-    let read = |name: &'a [u8]| match scripts(name)? {
+    let read = |name: &'a [u8]| match lookup.script(name)? {
         text if text.contains(&0) => Declined::because("a file of expressions with a NUL in it"),
         text => Ok((name, text)),
     };
@@ -413,7 +413,7 @@ mod tests {
     fn options(text: &str) -> Options {
         let args: Vec<Vec<u8>> = text.split(' ').map(|arg| arg.into()).collect();
         let context = Context { locale: Locale::C, implementation: Implementation::tested(Family::GnuGrep) };
-        Options::parse(&args, &context, &|_| Declined::because("no files")).expect("native")
+        Options::parse(&args, &context, &crate::tool::interface::NoLookup).expect("native")
     }
 
     #[test]

@@ -38,7 +38,7 @@ use crate::tool::argv;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, short};
 use crate::{
     Accept, ByteMap, ByteMapKernel, ByteSet, Class, Command, Context, Declined, EarlyStop, Facts, Input,
-    InputFacts, Scripts,
+    InputFacts, Lookup,
 };
 
 use machine::{Machine, SedMode};
@@ -164,7 +164,7 @@ pub(crate) static TOOL: Tool = Tool {
     name: "sed",
     family: Family::GnuSed,
     alternatives: &[],
-    accept: Acceptor::WithScripts(accept),
+    accept: Acceptor::WithLookup(accept),
     split: Some(stateless),
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
     only_prints: call_only_prints,
@@ -235,10 +235,10 @@ fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unrea
 }
 
 /// Parses the arguments.
-pub fn accept(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
+pub fn accept(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args)?;
     let utf8 = context.locale.ctype != crate::Charset::C;
-    let file = options.file.map(scripts).transpose()?;
+    let file = options.file.map(|name| lookup.script(name)).transpose()?;
     let text = match &file {
         Some(text) => text.strip_suffix(b"\n").unwrap_or(text).to_vec(),
         None => options.pieces.join(&b'\n'),
@@ -423,7 +423,7 @@ mod tests {
     fn sed(locale: Locale, args: &[&str]) -> Accept<Box<dyn Command>> {
         let context = Context { locale, implementation: Implementation::tested(Family::GnuSed) };
         let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
-        accept(&args, &context, &|_| Declined::because("no files"))
+        accept(&args, &context, &crate::tool::interface::NoLookup)
     }
 
     fn class(args: &[&str]) -> String {

@@ -21,8 +21,8 @@ use super::radix::{Digit, deal_from_aside};
 const TOGETHER_MIN: usize = 1 << 16;
 /// Entries per piece of a list: with more, the auxiliary copy leaves the caches.
 const PIECE_ITEMS: usize = 1 << 17;
-/// Bits of the digit, if enough bits differ: a piece must have several entries per part, or gathering costs
-/// more than dealing.
+/// Fewest bits of the digit by which entries are dealt; it has fewer only where the keys differ in fewer. It has more in
+/// long lists, as long as each list still has several entries per part: else gathering costs more than dealing.
 const BITS_MIN: u32 = 6;
 const BITS_MAX: u32 = 12;
 /// The number of groups, unless a part is larger.

@@ -18,7 +18,7 @@ const WINDOW_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     place: Option<SpillDirectory>,
-    /// The reservation of that memory.
+    /// Reserves memory for the texts from the sort's limit, until dropped.
     held: Option<Holding>,
     kept: Kept,
     /// Each text's range in memory or in the file, in order.

@@ -129,7 +129,7 @@ impl Kernel for TopK {
     }
 }
 
-/// The candidates.
+/// The lines that may still be among the first K: the best K of the last cut, and what was added since.
 #[derive(Debug)]
 struct Pool {
     options: SortOptions,

@@ -143,7 +143,7 @@ pub(crate) struct Run {
     begun: bool,
     /// Whether output was committed.
     committed: bool,
-    /// Whether the kernel may fall back on some data.
+    /// Whether there is data on which the kernel stops, so that the real command runs over the whole list.
     may_give_up: bool,
     /// Whether a file was lost after the commit, too late for a fallback.
     failed: bool,

@@ -37,12 +37,37 @@ pub type Accept<T> = Result<T, Declined>;
 /// The signature of each command's `accept`: the arguments (without the command's name) and their context.
 pub type AcceptFn = fn(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>>;
 
-/// Reads a file that continues the arguments, or says why it cannot be read before the command runs.
-pub type Scripts<'a> = &'a dyn Fn(&[u8]) -> Accept<Vec<u8>>;
+/// Looks up what a command's arguments refer to, before the command runs.
+pub trait Lookup {
+    /// Returns the content of a file in which the arguments go on (`grep -f`).
+    ///
+    /// # Errors
+    /// Declines a file that cannot be read, or need not hold the same when the command runs.
+    fn script(&self, name: &[u8]) -> Accept<Vec<u8>>;
 
-/// The signature of `accept` where arguments may continue in files.
-pub type AcceptScriptsFn =
-    fn(args: &[Vec<u8>], context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>>;
+    /// Returns the value of a variable in the command's environment; `None` if it is not set.
+    ///
+    /// # Errors
+    /// Declines where the environment is not known, or has the variable twice.
+    fn variable(&self, name: &[u8]) -> Accept<Option<Vec<u8>>>;
+}
+
+/// Looks up nothing.
+pub(crate) struct NoLookup;
+
+impl Lookup for NoLookup {
+    fn script(&self, name: &[u8]) -> Accept<Vec<u8>> {
+        Declined::because(format!("the file {} was not read", name.escape_ascii()))
+    }
+
+    fn variable(&self, name: &[u8]) -> Accept<Option<Vec<u8>>> {
+        Declined::because(format!("the variable {} of an environment that is not known", name.escape_ascii()))
+    }
+}
+
+/// The signature of `accept` where arguments refer to files or to the environment.
+pub type AcceptWithLookupFn =
+    fn(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>>;
 
 /// Something a command reads.
 #[derive(Clone, Debug, PartialEq, Eq)]

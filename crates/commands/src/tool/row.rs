@@ -7,7 +7,7 @@ use super::context::Context;
 use super::cost::Rate;
 use super::detect::{Family, Implementation, Probe, TESTED};
 use super::grammar::Grammar;
-use super::interface::{AcceptFn, AcceptScriptsFn};
+use super::interface::{AcceptFn, AcceptWithLookupFn};
 use super::io_errors::{Caller, IoErrors, StandardOutput};
 use super::stateless::SplitFn;
 use super::versions::OtherVersions;
@@ -55,8 +55,8 @@ pub struct Tool {
 pub enum Acceptor {
     /// The arguments are complete.
     Alone(AcceptFn),
-    /// The arguments may continue in files (`-f`).
-    WithScripts(AcceptScriptsFn),
+    /// The arguments may go on in files (`-f`), or refer to the environment.
+    WithLookup(AcceptWithLookupFn),
     /// There is no kernel.
     NoKernel,
 }

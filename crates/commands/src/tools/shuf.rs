@@ -14,14 +14,14 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput, fatal_read_error};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts, Scripts};
+use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts, Lookup};
 
 /// All that pelton knows of `shuf`.
 pub(crate) static TOOL: Tool = Tool {
     name: "shuf",
     family: Family::GnuCoreutils,
     alternatives: &[],
-    accept: Acceptor::WithScripts(accept),
+    accept: Acceptor::WithLookup(accept),
     split: None,
     in_process: InProcess::Never,
     only_prints: without_output_file,
@@ -52,7 +52,7 @@ const OPTIONS: &[Opt<Id>] = &[
 ];
 
 /// Reads the arguments.
-fn accept(args: &[Vec<u8>], _context: &Context, scripts: Scripts<'_>) -> Accept<Box<dyn Command>> {
+fn accept(args: &[Vec<u8>], _context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
     let sources = parsed.options().filter(|(id, _)| *id == Id::RandomSource).count();
     let (Some(name), 1) = (parsed.last_value(Id::RandomSource), sources) else {
@@ -62,7 +62,7 @@ fn accept(args: &[Vec<u8>], _context: &Context, scripts: Scripts<'_>) -> Accept<
         return Declined::because("a file, with which it cannot go on as the real one");
     }
     let terminator = if parsed.has(Id::ZeroTerminated) { 0 } else { b'\n' };
-    let random = scripts(name)?;
+    let random = lookup.script(name)?;
     Ok(Box::new(Shuf { terminator, random, scripts: vec![name.to_vec()], args: args.to_vec() }))
 }
 

@@ -58,7 +58,8 @@ pub(crate) static TOOL: Tool = Tool {
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
 };
 
-/// Returns tac's message: it writes 16 KiB at a time.
+/// Returns tac's message and status after a failed write. tac writes 16 KiB at a time: a failure at its last write,
+/// when it closes its output, has other words than one before.
 fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     match failure.printed > 4 * STDIO_BUFFER_BYTES as u64 {
         true => io_errors::write_error_without_reason(caller, failure),

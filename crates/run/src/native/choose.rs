@@ -8,7 +8,7 @@ use super::unit::Unit;
 use super::{prepare, spawned};
 use crate::alternatives;
 use crate::c_string::c_string;
-use crate::environ::{Environment, locale_of};
+use crate::environ::{self, Environment, locale_of};
 use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
@@ -16,8 +16,8 @@ use pelton_commands::detect::Detector;
 use pelton_commands::io_errors::StandardOutput;
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
-    Accept, Accepted, Context, Declined, Family, Implementation, Locale, SystemLocales, TemporaryFiles, Tool,
-    Unsuitable, lookup,
+    Accept, Accepted, Context, Declined, Family, Implementation, Locale, Lookup, SystemLocales,
+    TemporaryFiles, Tool, Unsuitable, lookup,
 };
 use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
@@ -257,6 +257,24 @@ fn stateless_of(
     pelton_commands::stateless::stateless(name, &args, &context)
 }
 
+/// Looks up what the arguments of a child refer to that would have this environment.
+struct ChildLookup<'a>(&'a [CString]);
+
+impl Lookup for ChildLookup<'_> {
+    fn script(&self, name: &[u8]) -> Accept<Vec<u8>> {
+        files::script(name)
+    }
+
+    fn variable(&self, name: &[u8]) -> Accept<Option<Vec<u8>>> {
+        let mut values = environ::values(self.0, name);
+        let value = values.next();
+        match values.next() {
+            None => Ok(value),
+            Some(_) => Declined::because("a variable that is twice in the environment"),
+        }
+    }
+}
+
 fn command_of(
     stage: &StagePlan,
     position: Position,
@@ -293,7 +311,7 @@ fn command_of(
     let context = Context { locale: locale.clone(), implementation };
     candidate.implementation = Some(context.implementation.describe_equality());
     candidate.locale = Some(locale.clone());
-    let command = pelton_commands::accept_with(&name, &candidate.args, &context, &files::script)?;
+    let command = pelton_commands::accept_with(&name, &candidate.args, &context, &ChildLookup(&exec.envp))?;
     let accepted = Accepted::new(command);
     let Accepted { command, facts } = &accepted;
     check_temporary(&facts.temporary_files, &exec.envp)?;

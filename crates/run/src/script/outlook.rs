@@ -5,7 +5,7 @@
 use crate::environ::Environment;
 use crate::lookup;
 use crate::parts;
-use pelton_commands::{Accept, Context, Declined, Locale, SystemLocales, accept_with, stateless};
+use pelton_commands::{Accept, Context, Declined, Locale, Lookup, SystemLocales, accept_with, stateless};
 use pelton_syntax::{Command, Simple, Stage, Word, WordPart};
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -57,19 +57,38 @@ impl<'a> Outlook<'a> {
     }
 }
 
+/// What is known only when the command runs: files and variables that the script may change.
+#[derive(Default)]
+struct KnownLater {
+    asked: Cell<bool>,
+}
+
+impl KnownLater {
+    fn refuse<T>(&self) -> Accept<T> {
+        self.asked.set(true);
+        Declined::because("what is known only when it runs")
+    }
+}
+
+impl Lookup for KnownLater {
+    fn script(&self, _name: &[u8]) -> Accept<Vec<u8>> {
+        self.refuse()
+    }
+
+    fn variable(&self, _name: &[u8]) -> Accept<Option<Vec<u8>>> {
+        self.refuse()
+    }
+}
+
 /// Returns why a command line would run unchanged.
 fn refusal(name: &[u8], args: &[Vec<u8>], context: &Context) -> Option<String> {
-    let reads = Cell::new(false);
-    let no_script = |_: &[u8]| {
-        reads.set(true);
-        Declined::because("what a file says")
-    };
-    let declined = accept_with(name, args, context, &no_script).err()?;
+    let later = KnownLater::default();
+    let declined = accept_with(name, args, context, &later).err()?;
     let in_parts = || {
         let declared = || parts::declared(name, args).is_some();
         parts::may_be(name) && (declared() || stateless::stateless(name, args, context).is_ok())
     };
-    (!reads.get() && !in_parts()).then_some(declined.reason)
+    (!later.asked.get() && !in_parts()).then_some(declined.reason)
 }
 
 /// Returns the arguments with each example in place of expansions; only one variant if there are none.

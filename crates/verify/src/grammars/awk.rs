@@ -40,6 +40,11 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         }
         args.push(text.into_bytes());
     }
+    if rng.chance(6) {
+        let assignment =
+            rng.pick(&["x=3", "x=", "y=a\\tb", "OFS=-", "FS=:", "x= 0x10 ", "ORS=;", "n=2", "c=1", "RS=a"]);
+        args.push(assignment.as_bytes().to_vec());
+    }
     let mut case = on_files(rng, command, args);
     if rng.chance(90) {
         case.stdin = data(rng);
@@ -856,6 +861,13 @@ impl Writer<'_> {
             "c[NF]",
             "l[NR - 1]",
             "c[1]",
+            "ENVIRON[\"E_WORD\"]",
+            "ENVIRON[\"E_NUMBER\"]",
+            "ENVIRON[\"E_HEXADECIMAL\"]",
+            "ENVIRON[\"E_FRACTION\"]",
+            "ENVIRON[\"E_ESCAPES\"]",
+            "ENVIRON[\"E_EMPTY\"]",
+            "ENVIRON[\"E_UNSET\"]",
         ])
     }
 
