@@ -88,7 +88,8 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
         analysis.joined.push("NR".to_owned());
     }
     analysis.joined.dedup();
-    analysis.exits = any_statement(program, |statement| matches!(statement, Statement::Exit(_)));
+    analysis.exits =
+        any_statement(program, |statement| matches!(statement, Statement::Exit(_) | Statement::NextFile));
     analysis.array_order = super::for_in_order::check(program, names, &mut looker, analysis.whole_lines)?;
     super::whole_lines::check_loops(program, &mut looker)?;
     Ok(analysis)
@@ -245,7 +246,11 @@ impl Walk<'_, '_> {
     fn statement(&mut self, statement: &Statement, defined: &mut Defined) -> Accept<()> {
         match statement {
             Statement::Block(body) => body.iter().try_for_each(|inner| self.statement(inner, defined))?,
-            Statement::Next | Statement::Exit(_) | Statement::Break | Statement::Continue => {
+            Statement::Next
+            | Statement::NextFile
+            | Statement::Exit(_)
+            | Statement::Break
+            | Statement::Continue => {
                 self.all(&statement.parts().0, defined)?;
                 // After break and continue, only assignments before the loop count.
                 *defined = None;

@@ -179,6 +179,7 @@ pub(super) enum Do {
     Delete(Table, Vec<Get>),
     Clear(Table),
     Next,
+    NextFile,
     Exit(Option<Get>),
     Return(Option<Get>),
     Break,

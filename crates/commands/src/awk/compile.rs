@@ -366,12 +366,14 @@ impl Compiler<'_> {
             }
             Statement::Delete(array, None) => Do::Clear(self.table(array)),
             Statement::Delete(array, Some(index)) => Do::Delete(self.table(array), self.gets(index)?),
-            Statement::Next if self.in_block => return Declined::because("next in BEGIN or END"),
-            Statement::Next if self.inside != Owner::Program => {
-                return Declined::because("next in a function");
+            Statement::Next | Statement::NextFile if self.in_block => {
+                return Declined::because("next or nextfile in BEGIN or END");
+            }
+            Statement::Next | Statement::NextFile if self.inside != Owner::Program => {
+                return Declined::because("next or nextfile in a function");
             }
             Statement::Next => Do::Next,
-            Statement::NextFile => return Declined::because("nextfile"),
+            Statement::NextFile => Do::NextFile,
             Statement::Exit(value) => Do::Exit(self.maybe(value)?),
             Statement::Return(_) if self.inside == Owner::Program => {
                 return Declined::because("return outside of a function");

@@ -91,6 +91,7 @@ impl Parser<'_> {
         let mut left = self.matching()?;
         while self.eat("in")? {
             let Token::Name(array) = self.token.clone() else { return self.unexpected() };
+            self.is_array(&array);
             self.advance()?;
             left = match left {
                 Expr::Group(index) => Expr::In(index, array),
@@ -159,12 +160,10 @@ impl Parser<'_> {
     pub(super) fn concatenation(&mut self) -> Accept<Expr> {
         let mut left = self.additive()?;
         while self.begins_operand() {
-            refuse_not(&left)?;
-            let right = self.additive()?;
-            // Awks disagree whether `a " " -1` subtracts.
-            if matches!(right, Expr::Arith(Arith::Add | Arith::Subtract, ..)) {
-                return Declined::because("a sum or difference behind a string, without parentheses");
+            if !self.lexer.has_own_rules() {
+                refuse_not(&left)?;
             }
+            let right = self.additive()?;
             let (first, second) = two(left, right);
             left = Expr::Concat(first, second);
         }
@@ -189,7 +188,6 @@ impl Parser<'_> {
                 Token::Sign("-") => Arith::Subtract,
                 _ => return Ok(left),
             };
-            refuse_not(&left)?;
             self.advance()?;
             let (first, second) = two(left, self.multiplicative()?);
             left = Expr::Arith(how, first, second);
@@ -205,7 +203,6 @@ impl Parser<'_> {
                 Token::Sign("%") => Arith::Remainder,
                 _ => return Ok(left),
             };
-            refuse_not(&left)?;
             self.advance()?;
             let (first, second) = two(left, self.unary()?);
             left = Expr::Arith(how, first, second);
@@ -337,6 +334,7 @@ impl Parser<'_> {
         let index = self.list()?;
         self.no_greater = outside;
         self.expect("]")?;
+        self.is_array(&name);
         Ok(environment::variable(&name, &index).unwrap_or(Expr::Element(name, index)))
     }
 
@@ -366,6 +364,11 @@ impl Parser<'_> {
         }
         if arguments.is_empty() && builtin == Builtin::Length {
             return Ok(Expr::LengthAlone);
+        }
+        match (builtin, arguments.as_slice()) {
+            (Builtin::Length, [Expr::Name(name)]) => self.asks_length(name),
+            (Builtin::Split, [_, Expr::Name(name), ..]) => self.is_array(name),
+            _ => {}
         }
         Ok(Expr::Builtin(builtin, arguments))
     }

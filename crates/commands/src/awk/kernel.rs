@@ -68,6 +68,8 @@ pub(super) struct AwkKernel {
     ends: Vec<u64>,
     begun: bool,
     over: bool,
+    /// Whether the program wants no more of this input.
+    leaves_input: bool,
     complaint: Vec<u8>,
 }
 
@@ -90,6 +92,7 @@ impl AwkKernel {
             ends: Vec::new(),
             begun: false,
             over: false,
+            leaves_input: false,
             complaint: Vec::new(),
         }
     }
@@ -110,6 +113,10 @@ impl AwkKernel {
     /// Whether the program was stopped. `exit` runs END.
     fn stopped(&mut self, ran: Ran<()>) -> bool {
         let Err(stop) = ran else { return false };
+        if stop == Stop::NextFile {
+            self.leaves_input = true;
+            return false;
+        }
         self.over = true;
         let stop = match stop {
             Stop::Exit if self.manner.reads => self.machine.end().err(),
@@ -283,6 +290,9 @@ impl Kernel for AwkKernel {
         std::mem::swap(out, &mut self.machine.out);
         if self.over {
             return Ok(Flow::Done);
+        }
+        if std::mem::take(&mut self.leaves_input) {
+            return Ok(Flow::NextInput);
         }
         if unjudged.is_some() {
             let why = if nul.is_some() {

@@ -43,6 +43,11 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    /// Whether the program is read by the rules of one awk, not by those in which all agree.
+    pub(super) fn has_own_rules(&self) -> bool {
+        self.dialect != Dialect::Portable
+    }
+
     pub(super) fn new(text: &'a [u8], dialect: Dialect) -> Self {
         Lexer { text, at: 0, dialect }
     }
@@ -135,11 +140,19 @@ impl<'a> Lexer<'a> {
         if rest.get(length).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')) {
             return Declined::because("a number with something at its end");
         }
-        if length > 1 && rest[0] == b'0' && rest[1].is_ascii_digit() {
-            return Declined::because("a number that begins with 0");
-        }
         self.at += length;
         let text = String::from_utf8_lossy(&rest[..length]);
+        // `010` and the like; one with an 8 or a 9, a point or an exponent is decimal.
+        if self.dialect.is_gawk()
+            && length > 1
+            && rest[0] == b'0'
+            && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'))
+        {
+            return match u32::from_str_radix(&text, 8) {
+                Ok(value) => Ok(Token::Number(value.into())),
+                Err(_) => Declined::because("a number that is too large"),
+            };
+        }
         let value: f64 = text.parse().map_err(|_| Declined::new("a number that cannot be read"))?;
         if !value.is_finite() {
             return Declined::because("a number that is too large");

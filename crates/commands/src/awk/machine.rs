@@ -24,6 +24,8 @@ use super::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Exit,
+    /// The program goes on with the next input.
+    NextFile,
     /// As in the real awk; the message is in [`Machine::said`].
     Fatal,
     /// A sum depends on the order.
@@ -346,6 +348,7 @@ impl Machine {
                 }
                 return Ok(Flow::Return);
             }
+            Do::NextFile => return Err(Stop::NextFile),
             Do::Break => return Ok(Flow::Break),
             Do::Continue => return Ok(Flow::Continue),
         }

@@ -203,7 +203,7 @@ fn accept_as(
         mawk::check_version(&program, &context.implementation)?;
     }
     let names = Names::of(&program)?;
-    whole_lines::check_lengths(&program, &line.program, &names)?;
+    names.check_lengths(&program, dialect)?;
     let is_no_variable = |name: &String| lex::is_taken(name) || names.is_no_variable(name);
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
@@ -321,6 +321,7 @@ fn accept_as(
     };
     // Omitted records are no record's neighbours, and are not counted.
     let by_kind = !manner.counts
+        && !visit::any_statement(&program, |statement| matches!(statement, tree::Statement::NextFile))
         && !analysis.counts
         && !warns
         && analysis.joined.iter().all(|name| name != LAST_RECORD);

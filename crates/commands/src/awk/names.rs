@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Accept, Declined};
 
+use super::Dialect;
 use super::tree::{Builtin, Expr, Function, Pattern, Program, Statement};
 
 /// Special variables of some awks that are not supported.
@@ -157,6 +158,20 @@ impl Names {
             Owner::Function(number) if self.parameters[number].iter().any(|known| known == name) => inside,
             _ => Owner::Program,
         }
+    }
+
+    /// Declines a program that asks for the length of an array before the text shows that it is one: mawk before 2025
+    /// takes the name for a variable. gawk does so as it runs ([`length_of_array`](super::length_of_array)).
+    pub(super) fn check_lengths(&self, program: &Program, dialect: Dialect) -> Accept<()> {
+        let is_array = |(function, name): &(Option<usize>, String)| {
+            let owner = function.map_or(Owner::Program, Owner::Function);
+            self.arrays.contains(&(owner, name.clone()))
+        };
+        let reads_once = matches!(dialect, Dialect::Mawk { is_2025: false } | Dialect::Portable);
+        if reads_once && program.early_lengths.iter().any(is_array) {
+            return Declined::because("the length of an array before it is used as one");
+        }
+        Ok(())
     }
 
     pub(super) fn is_array(&self, inside: Owner, name: &str) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! Declines errors, and syntax that awks parse differently: the real awk then reports it.
 
+use std::collections::BTreeSet;
+
 use crate::{Accept, Declined};
 
 use super::Dialect;
@@ -15,6 +17,11 @@ pub(super) struct Parser<'a> {
     pub(super) no_greater: bool,
     /// The nesting depth.
     pub(super) depth: usize,
+    /// The number of the function that is being read, and its parameters.
+    function: Option<(usize, Vec<String>)>,
+    /// Names that the text has used as arrays so far.
+    arrays: BTreeSet<(Option<usize>, String)>,
+    early_lengths: BTreeSet<(Option<usize>, String)>,
 }
 
 /// Deeper nesting of expressions and statements is declined.
@@ -27,7 +34,15 @@ pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
     }
     let mut lexer = Lexer::new(text, dialect);
     let token = lexer.token()?;
-    let mut parser = Parser { lexer, token, no_greater: false, depth: 0 };
+    let mut parser = Parser {
+        lexer,
+        token,
+        no_greater: false,
+        depth: 0,
+        function: None,
+        arrays: BTreeSet::new(),
+        early_lengths: BTreeSet::new(),
+    };
     let mut program = Program::default();
     parser.skip_newlines()?;
     while parser.token != Token::End {
@@ -36,10 +51,30 @@ pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
         let _ended = parser.eat(";")?;
         parser.skip_newlines()?;
     }
+    program.early_lengths = parser.early_lengths;
     Ok(program)
 }
 
 impl Parser<'_> {
+    /// Notes that the text uses a name as an array.
+    pub(super) fn is_array(&mut self, name: &str) {
+        let name = self.owned(name);
+        self.arrays.insert(name);
+    }
+
+    /// Notes that the text asks for the length of what may be an array.
+    pub(super) fn asks_length(&mut self, name: &str) {
+        let name = self.owned(name);
+        if !self.arrays.contains(&name) {
+            self.early_lengths.insert(name);
+        }
+    }
+
+    fn owned(&self, name: &str) -> (Option<usize>, String) {
+        let is_parameter = |(_, parameters): &&(usize, Vec<String>)| parameters.iter().any(|one| one == name);
+        (self.function.as_ref().filter(is_parameter).map(|(number, _)| *number), name.to_owned())
+    }
+
     pub(super) fn is(&self, sign: &str) -> bool {
         matches!(&self.token, Token::Sign(found) if *found == sign)
     }
@@ -106,7 +141,7 @@ impl Parser<'_> {
         } else if self.eat("END")? {
             program.end.push(self.block()?);
         } else if self.eat("function")? {
-            let function = self.function()?;
+            let function = self.function(program.functions.len())?;
             program.functions.push(function);
         } else {
             let rule = self.rule()?;
@@ -135,7 +170,7 @@ impl Parser<'_> {
         self.unexpected()
     }
 
-    fn function(&mut self) -> Accept<Function> {
+    fn function(&mut self, number: usize) -> Accept<Function> {
         let (Token::Name(name) | Token::Function(name)) = self.token.clone() else {
             return self.unexpected();
         };
@@ -156,7 +191,10 @@ impl Parser<'_> {
         }
         self.advance()?;
         self.skip_newlines()?;
-        Ok(Function { name, parameters, body: self.block()? })
+        self.function = Some((number, parameters.clone()));
+        let body = self.block()?;
+        self.function = None;
+        Ok(Function { name, parameters, body })
     }
 
     /// Parses `{ statements }`.
@@ -299,6 +337,7 @@ impl Parser<'_> {
     fn delete(&mut self) -> Accept<Statement> {
         self.advance()?;
         let Token::Name(name) = self.token.clone() else { return self.unexpected() };
+        self.is_array(&name);
         self.advance()?;
         if !self.eat("[")? {
             return Ok(Statement::Delete(name, None));

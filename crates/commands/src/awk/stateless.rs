@@ -10,7 +10,7 @@ use super::arguments::Line;
 use super::names::Names;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{any_statement, every_expr};
-use super::{Dialect, analyse, arguments, parse, prints, rules, whole_lines};
+use super::{Dialect, analyse, arguments, parse, prints, rules};
 use crate::tool::interface::NoLookup;
 use crate::tool::stateless::{Data, Errors, Stateless, Statuses, names_in};
 use crate::{Accept, Charset, Context, Declined, Input};
@@ -65,7 +65,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
     if line.variables.iter().any(|(name, _)| CONNECTING.contains(&name.as_str())) {
         return Declined::because("a variable of awk's own on its command line");
     }
-    let may_fail = alone(&program, &line)?;
+    let may_fail = alone(&program, &line, dialect)?;
     let (Some(input), true) = (line.inputs.pop(), line.inputs.is_empty()) else {
         return Declined::because("several files");
     };
@@ -88,9 +88,9 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
 
 /// Declines a program that does not treat records independently, or does more than print. Returns whether it
 /// may fail.
-fn alone(program: &Program, line: &Line) -> Accept<bool> {
+fn alone(program: &Program, line: &Line, dialect: Dialect) -> Accept<bool> {
     let names = Names::of(program)?;
-    whole_lines::check_lengths(program, &line.program, &names)?;
+    names.check_lengths(program, dialect)?;
     let analysis = analyse::analyse(program, &names, &line.variables)?;
     if analysis.has_end || program.rules.is_empty() {
         return Declined::because("END, or nothing that is done for each record");

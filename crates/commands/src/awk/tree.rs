@@ -1,6 +1,7 @@
 //! The syntax tree of a program. Names are not resolved yet.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// A whole program.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +10,9 @@ pub(super) struct Program {
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Vec<Statement>>,
     pub(super) functions: Vec<Function>,
+    /// Names of which the text asks the length before it uses them as arrays; those of parameters with the function's
+    /// number.
+    pub(super) early_lengths: BTreeSet<(Option<usize>, String)>,
 }
 
 /// `pattern { action }`.

@@ -3,7 +3,7 @@
 use crate::{Accept, Declined};
 
 use super::effects::{Looker, Thing};
-use super::names::{Names, Owner, bodies};
+use super::names::{Owner, bodies};
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr};
 
@@ -23,42 +23,6 @@ pub(super) fn prints_whole_lines(program: &Program) -> bool {
         whole &= expr.changed_place() != Some(&Expr::Name("ORS".to_owned()));
     });
     whole
-}
-
-/// Declines a late `length(a)`: mawk accepts it only if it already knows that `a` is an array.
-pub(super) fn check_lengths(program: &Program, text: &[u8], names: &Names) -> Accept<()> {
-    let mut late = false;
-    every_expr(program, &mut |expr| {
-        let Expr::Builtin(Builtin::Length, args) = expr else { return };
-        let [Expr::Name(name)] = args.as_slice() else { return };
-        if names.arrays.iter().any(|(_, array)| array == name) {
-            let of_it = memchr::memmem::find(text, format!("length({name})").as_bytes());
-            let start = format!("{name}[");
-            let element = memchr::memmem::find(text, start.as_bytes()).map(|at| at + start.len());
-            let is_behind = |element: usize, of_it: usize| element < of_it && closes(&text[element..of_it]);
-            late |= !matches!((of_it, element), (Some(of_it), Some(element)) if is_behind(element, of_it));
-        }
-    });
-    if late { Declined::because("the length of an array before it is used as one") } else { Ok(()) }
-}
-
-/// Whether an index that begins here ends in this text: within `c[length(c)]` mawk does not know yet what `c` is.
-fn closes(text: &[u8]) -> bool {
-    let (mut open, mut in_string, mut escaped) = (1, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' if !in_string => open += 1,
-            b']' if !in_string => open -= 1,
-            _ => {}
-        }
-        if open == 0 {
-            return true;
-        }
-    }
-    false
 }
 
 /// Declines printing loops without a visible bound: their output is buffered until the record is done.

@@ -14,7 +14,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput, fatal_read_error};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts, Lookup};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lookup, OutputFacts};
 
 /// All that pelton knows of `shuf`.
 pub(crate) static TOOL: Tool = Tool {

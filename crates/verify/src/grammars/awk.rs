@@ -599,6 +599,7 @@ impl Writer<'_> {
             ),
             20 => self.pick(&[
                 "next",
+                "nextfile",
                 "n++",
                 "m = $1",
                 "if ($1 > m) m = $1",
@@ -861,6 +862,9 @@ impl Writer<'_> {
             "c[NF]",
             "l[NR - 1]",
             "c[1]",
+            "010",
+            "08",
+            "length(c)",
             "ENVIRON[\"E_WORD\"]",
             "ENVIRON[\"E_NUMBER\"]",
             "ENVIRON[\"E_HEXADECIMAL\"]",
@@ -871,12 +875,23 @@ impl Writer<'_> {
         ])
     }
 
+    /// Operands and operators without parentheses.
+    fn chain(&mut self) -> String {
+        let mut chain = self.pick(&["", "", "", "!", "-"]) + &self.value();
+        for _ in 0..self.rng.pick(&[1, 2, 2, 3, 4]) {
+            chain += &self.pick(&[" ", " ", " ", " + ", " - ", " -", " * ", "+", " % ", " !", " - !"]);
+            chain += &self.value();
+        }
+        chain
+    }
+
     fn expr(&mut self) -> String {
         if self.depth > 3 {
             return self.value();
         }
         self.depth += 1;
-        let made = match self.rng.below(18) {
+        let made = match self.rng.below(19) {
+            18 => self.chain(),
             0..6 => self.value(),
             6..8 => {
                 let (left, operator) = (self.expr(), self.pick(&["+", "-", "*", "/", "%", "^"]));
