@@ -256,8 +256,10 @@ impl<'t> Reader<'t> {
         }
         loop {
             self.c.skip_blanks();
+            // Within braces bash takes the pattern `}` for their end.
+            let is_brace = self.keyword().as_deref() == Some("}");
             let none = self.c.peek() == Some(b'#') || self.word(WordContext::Value)?.is_none();
-            if none {
+            if none || is_brace {
                 return Stop::unsure(Unmodelled::RareForm);
             }
             self.c.skip_blanks();

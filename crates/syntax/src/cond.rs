@@ -54,6 +54,10 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         self.c.skip_blanks();
+        // `2> c` redirects, even here, and is an error.
+        if self.c.pos == first.span.end && matches!(self.c.peek(), Some(b'<' | b'>')) {
+            return Stop::unsure(Unmodelled::RareForm);
+        }
         let binary = self.test_binary();
         if binary {
             self.test_word()?;
