@@ -7,6 +7,14 @@ use crate::word::WordContext;
 use crate::{Command, Compound, CompoundKind, Dialect, Unmodelled, Word};
 use pelton_record::Span;
 
+/// Whether parentheses, braces and quotes that begin in a text end in it.
+fn is_balanced(text: &str) -> bool {
+    let count = |byte: char| text.matches(byte).count();
+    count('(') == count(')')
+        && count('{') == count('}')
+        && ['"', '\'', '`'].iter().all(|quote| count(*quote) % 2 == 0)
+}
+
 impl<'t> Reader<'t> {
     /// Reads the compound command or `function` that begins here, if one does. Returns it and its end.
     pub(crate) fn compound(&mut self) -> Read<Option<(Command, usize)>> {
@@ -215,7 +223,11 @@ impl<'t> Reader<'t> {
             return Stop::unsure(Unmodelled::RareForm);
         }
         self.arithmetic(start, b')')?;
-        if self.c.since(start).of(self.c.text).matches(';').count() != 2 {
+        // A semicolon within a command or a string does not count.
+        let text = self.c.since(start).of(self.c.text);
+        let inside = text.strip_prefix("((").and_then(|text| text.strip_suffix("))")).unwrap_or(text);
+        let parts: Vec<&str> = inside.split(';').collect();
+        if parts.len() != 3 || !parts.iter().all(|part| is_balanced(part)) {
             return Stop::unsure(Unmodelled::RareForm);
         }
         self.c.skip_blanks();
