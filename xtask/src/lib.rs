@@ -46,7 +46,8 @@ pub const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   setup       installs what the tests need: Debian packages (the oracles), cargo-deny and typos
-  quick       seconds, to run while working: formatting, spelling, clippy, unit tests, the import law
+  quick       half a minute, to run while working: formatting, spelling, the import law, clippy and unit tests of the
+              packages that have changed: quick [--all]
   fmt         formats all files, also those that cargo fmt does not find: fmt [--check]
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
@@ -111,7 +112,7 @@ fn run() -> Outcome {
         "roots" => roots::run(&roots::Options::parse(args)?),
         "oracles" => oracles::run(&oracles::Options::parse(args)?),
         "setup" => alone(args, setup::run),
-        "quick" => alone(args, quick::run),
+        "quick" => quick::run(&quick::Options::parse(args)?),
         "test" => alone(args, test::run),
         "build" => alone(args, build),
         "demo" => alone(args, demo::run),

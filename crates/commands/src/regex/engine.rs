@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_is_called_linear_reads_twice_as_much_of_a_line_twice_as_long() {
-        const BYTES: usize = 3000;
+        const BYTES: usize = 1000;
         let (mut linear, mut given_up) = (0, 0);
         for expression in expressions() {
             let node = node(&expression);
