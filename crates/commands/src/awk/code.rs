@@ -51,7 +51,10 @@ pub(super) struct Code {
     pub(super) in_kept_order: Option<(Vec<usize>, KeyOrder)>,
     pub(super) ranges: usize,
     pub(super) fields: Separator,
+    /// Where records end, and in paragraph mode lines.
     pub(super) record_end: u8,
+    /// Whether records end at empty lines only.
+    pub(super) has_paragraphs: bool,
     /// The indices of sums: variables and arrays.
     pub(super) sums: (Vec<usize>, Vec<usize>),
     /// A pattern without which a record has no effect.

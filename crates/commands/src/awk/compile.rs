@@ -99,6 +99,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
     let globals = compiler.first_values()?;
     let record_end = match given.rs.as_slice() {
         [byte] => *byte,
+        [] => b'\n',
         _ => return Declined::because("an RS that is not one character"),
     };
     let (gate, choice) = (Code::gate_of(&rules), Code::choice_of(&rules, end.is_empty()));
@@ -116,6 +117,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
+        has_paragraphs: given.rs.is_empty(),
         sums,
         gate,
         choice,

@@ -12,6 +12,7 @@ use super::fields::each_record;
 use super::first_of_each_key::FirstOfEachKey;
 use super::length_filter::Lengths;
 use super::machine::{Machine, Ran, Stop};
+use super::paragraphs::Paragraphs;
 use super::print_fields::Printed;
 use super::rules::{self, Rules};
 use super::set_field_to_constant::Assigned;
@@ -53,6 +54,8 @@ pub(super) struct ProgramTraits {
 pub(super) struct AwkKernel {
     machine: Machine,
     manner: ProgramTraits,
+    /// In paragraph mode.
+    paragraphs: Option<Paragraphs>,
     /// The pattern that a record needs to have an effect, over whole lines.
     gate: Option<Regex>,
     /// Set if the program only substitutes.
@@ -76,16 +79,18 @@ pub(super) struct AwkKernel {
 impl AwkKernel {
     pub(super) fn new(compiled: &Compiled, manner: ProgramTraits, firsts: Option<FirstOfEachKey>) -> Self {
         let machine = Machine::new(compiled);
-        let gate = compiled.code.gate.filter(|_| manner.record_end == b'\n');
+        let by_lines = !compiled.code.has_paragraphs;
+        let gate = compiled.code.gate.filter(|_| by_lines && manner.record_end == b'\n');
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
-        let passes = Passes::of(&compiled.code, &compiled.patterns);
+        let passes = by_lines.then(|| Passes::of(&compiled.code, &compiled.patterns)).flatten();
         AwkKernel {
             machine,
             manner,
+            paragraphs: (!by_lines).then(Paragraphs::default),
             gate,
             passes,
-            lengths: Lengths::of(&compiled.code),
-            assigned: Assigned::of(&compiled.code),
+            lengths: by_lines.then(|| Lengths::of(&compiled.code)).flatten(),
+            assigned: by_lines.then(|| Assigned::of(&compiled.code)).flatten(),
             printed: None,
             firsts,
             left: Vec::new(),
@@ -102,7 +107,9 @@ impl AwkKernel {
             let ran = self.machine.begin();
             self.stopped(ran);
             self.machine.check_sums();
-            self.printed = Printed::of(&self.machine.code, &self.machine.globals);
+            if self.paragraphs.is_none() {
+                self.printed = Printed::of(&self.machine.code, &self.machine.globals);
+            }
             if let Some(firsts) = &mut self.firsts {
                 let globals = &self.machine.globals;
                 firsts.begin(globals[SUBSEP].bytes().unwrap_or_default(), globals[ORS].bytes());
@@ -146,6 +153,11 @@ impl AwkKernel {
     /// Processes records, whole ones except possibly the last.
     fn records(&mut self, block: &[u8]) {
         if block.is_empty() {
+            return;
+        }
+        if let Some(paragraphs) = &mut self.paragraphs {
+            let done = paragraphs.run(block, Self::each_paragraph(&mut self.machine));
+            self.stopped(done);
             return;
         }
         if self.manner.rules.characters && !block.is_ascii() {
@@ -201,6 +213,15 @@ impl AwkKernel {
                 self.machine.record.set_block(block);
                 self.each(block)
             }
+        }
+    }
+
+    /// Returns what is done with a paragraph.
+    fn each_paragraph(machine: &mut Machine) -> impl FnMut(&[u8]) -> Ran<()> {
+        let code = Arc::clone(&machine.code);
+        move |text| {
+            machine.record.enter_alone(text);
+            machine.rules(&code.rules)
         }
     }
 
@@ -264,6 +285,9 @@ impl Kernel for AwkKernel {
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
         rules::follow(self.manner.rules);
         self.begin();
+        if let Some(paragraphs) = &mut self.paragraphs {
+            paragraphs.begin();
+        }
         self.machine.file_records = 0;
         self.machine.inputs = usize::from(name.is_some());
         self.machine.file_name = name.unwrap_or(b"-").to_vec();
@@ -303,6 +327,19 @@ impl Kernel for AwkKernel {
             return Err(HandOver::at(judged, why));
         }
         Ok(Flow::More)
+    }
+
+    fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
+        rules::follow(self.manner.rules);
+        if let Some(paragraphs) = &mut self.paragraphs
+            && !self.over
+        {
+            let done = paragraphs.end(Self::each_paragraph(&mut self.machine));
+            self.stopped(done);
+            self.leaves_input = false;
+            self.flush(out);
+        }
+        Ok(if self.over { Flow::Done } else { Flow::More })
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {

@@ -41,6 +41,7 @@ mod mawk;
 mod names;
 mod number;
 mod output_files;
+mod paragraphs;
 mod parse;
 mod pattern;
 mod pattern_pieces;
@@ -76,6 +77,7 @@ use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
 use kernel::{AwkKernel, ProgramTraits};
 use names::Names;
+use paragraphs::Paragraphs;
 use rules::{Rules, Variant};
 pub(crate) use stateless::stateless;
 
@@ -260,13 +262,18 @@ fn accept_as(
     if reads && begin_stops {
         return Declined::because("exit in BEGIN, before anything is read");
     }
+    if compiled.code.has_paragraphs {
+        Paragraphs::check(&program, &compiled.code.fields, dialect)?;
+    }
     let begin_prints = program.begin.iter().flatten().any(prints);
     let warns = analyse::redirects(&program) || warns_of_bytes;
     let apart = analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns;
     let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
     // A process that continues reads a pipe.
-    let resumes = alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file;
+    let by_lines = !compiled.code.has_paragraphs;
+    let resumes =
+        alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file && by_lines;
     // mawk reads and writes numbers with the locale's decimal point, the others with that of C.
     if dialect.is_mawk() && !locale.has_plain_point() {
         portable_subset::check(&program, &line, locale.ctype).map_err(|_| {
@@ -308,6 +315,7 @@ fn accept_as(
         judges,
         rules: Rules { characters: warns_of_bytes, ..dialect.rules() },
         shares: apart
+            && by_lines
             && analysis.settles.is_some()
             && analysis.joined.is_empty()
             && !analysis.exits
@@ -315,12 +323,13 @@ fn accept_as(
         behind: analysis.settles.unwrap_or_default(),
         whole_lines: analysis.whole_lines,
         counts: analysis.may_fail || warns_of_bytes || mentions(&program, &["NR", "FNR"]),
-        folds: folds && !begin_prints && !warns,
+        folds: folds && !begin_prints && !warns && by_lines,
         adds_ones,
         loops: loops(&program),
     };
     // Omitted records are no record's neighbours, and are not counted.
-    let by_kind = !manner.counts
+    let by_kind = by_lines
+        && !manner.counts
         && !visit::any_statement(&program, |statement| matches!(statement, tree::Statement::NextFile))
         && !analysis.counts
         && !warns
@@ -351,7 +360,7 @@ fn accept_as(
         _ => {
             format!(
                 "its records are worked on in order: {}",
-                why_in_order(&analysis, no_fold, names_a_file, files.is_some())
+                why_in_order(&analysis, no_fold, names_a_file, files.is_some(), by_lines)
             )
         }
     };
@@ -395,9 +404,11 @@ fn why_in_order(
     no_fold: Option<String>,
     names_a_file: bool,
     prints_into_files: bool,
+    by_lines: bool,
 ) -> String {
     let list = |names: &[String]| names.join(", ");
     match analysis {
+        _ if !by_lines => "they end at empty lines".to_owned(),
         _ if names_a_file => "it asks for the name of its input".to_owned(),
         _ if prints_into_files => "it prints into files".to_owned(),
         Analysis { ranges: true, .. } => "a range begins in one and ends in another".to_owned(),

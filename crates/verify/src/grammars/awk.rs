@@ -26,8 +26,14 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if rng.chance(10) {
         args.push(format!("-vOFS={}", rng.pick(&["-", "", ",", "::"])).into_bytes());
     }
-    if rng.chance(4) {
-        args.push(format!("-vRS={}", rng.pick(&[";", "a", " ", "|"])).into_bytes());
+    let mut has_paragraphs = false;
+    if rng.chance(8) {
+        let end = rng.pick(&[";", "a", " ", "|", "", "", ""]);
+        args.push(format!("-vRS={end}").into_bytes());
+        has_paragraphs = end.is_empty();
+        if has_paragraphs && rng.chance(30) {
+            args.push(b"-F\\n".to_vec());
+        }
     }
     let text = Writer { rng, depth: 0 }.program();
     let mut program = None;
@@ -50,11 +56,27 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         case.stdin = data(rng);
         case.files.iter_mut().for_each(|(_, content)| *content = data(rng));
     }
+    if has_paragraphs {
+        let files = case.files.iter_mut().map(|(_, content)| content);
+        files.chain([&mut case.stdin]).for_each(|text| part_paragraphs(rng, text));
+    }
     case.files.extend(program.map(|text| ("program".to_owned(), text.into_bytes())));
     if matches!(command, "awk" | "gawk") {
         avoid_infinity(&mut case);
     }
     case
+}
+
+/// Puts empty lines between some of the lines, and before and behind them.
+fn part_paragraphs(rng: &mut Rng, text: &mut Vec<u8>) {
+    let mut parted = b"\n".repeat(rng.pick(&[0, 0, 1, 3]));
+    for byte in text.iter() {
+        parted.push(*byte);
+        if *byte == b'\n' && rng.chance(30) {
+            parted.extend(b"\n".repeat(rng.pick(&[1, 1, 2])));
+        }
+    }
+    *text = parted;
 }
 
 /// Replaces most numbers that are too large for a double. Where gawk has infinity in a computed field or record, it reads
