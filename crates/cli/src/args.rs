@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// See where a shell pipeline spends its time, and why; run it exactly as the shell would.
 #[derive(Parser)]
-#[command(name = "pelton", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "pelton", version, help_template = HELP, after_help = EXAMPLES, max_term_width = 80)]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -22,18 +22,63 @@ pub struct Cli {
     pub color: When,
 }
 
+/// What pelton says when it is called without arguments.
+pub const FIRST_STEPS: &str = "\
+pelton shows where a shell pipeline spends its time, and runs it faster.
+
+  pelton time 'sort access.log | uniq -c'   which stage is slow, and why
+  pelton run 'sort access.log | uniq -c'    the same output, often faster
+  pelton doctor --all                       why a running pipeline is stuck
+
+`pelton --help` names all commands.
+";
+
+/// The help: clap cannot group commands.
+const HELP: &str = "\
+{about}
+
+{usage-heading} {usage}
+
+See:
+  time         Run a pipeline unchanged: what each stage cost and waited for
+  explain      What `run` would do with a pipeline, and why; nothing is run
+  watch        What pipelines that already run do now, and who sets the pace
+  doctor       Why a running process is stuck: who waits for whom
+  compare      Whether a change helped: two texts run in turns
+
+Run:
+  run          Run a pipeline as the shell would: same output, often faster
+  sh           Run a script so; for `#!` lines
+  pipe         Run a pipeline given as words, which nothing expands again
+  verify       Compare pelton with the tools that are installed here
+
+Parts of pipelines:
+  json         JSON to lines for grep, sort and awk, or selected values
+  csv          Columns and records of CSV, by name and condition
+  find         Search trees as GNU find does, with all cores
+  copy         Copy files as cp does, in the fastest way
+  buffer       Hold what a slow reader has not taken, so that its writer goes on
+
+Shell and manual:
+  init         Completions and keys for the interactive shell
+  completions  Completions alone
+  man          The manual, or a page of it: `pelton man time`
+  help         This help, or that of a command: `pelton help time`
+
+Options:
+{options}{after-help}
+";
+
 const EXAMPLES: &str = "\
 Examples:
-  pelton time 'sort access.log | uniq -c | sort -rn | head'   which stage is slow, and why
-  pelton time --runs 10 'tr a-z A-Z < big.txt | wc'           medians and spread of ten runs
-  pelton run 'grep -c error *.log'                            the same output as from the shell
-  producer | pelton buffer | slow-reader                      the producer need not wait
-  pelton watch 4711                                           what a running pipeline does now
-  pelton doctor 4711                                          why a running process is stuck
-  pelton compare 'sort f | uniq' 'sort -u f'                  whether a change helped
-  pelton find src -name '*.rs' -size +10k                     find, with all cores
-
-`pelton help VERB` tells more.";
+  pelton time 'sort access.log | uniq -c | sort -rn | head'
+  pelton time --runs 10 'tr a-z A-Z < big.txt | wc'  medians of ten runs
+  pelton run 'grep -c error *.log'                   the same output
+  producer | pelton buffer | slow-reader             the producer need not wait
+  pelton watch 4711                                  what it does now
+  pelton doctor 4711                                 why it is stuck
+  pelton compare 'sort f | uniq' 'sort -u f'         whether a change helped
+  pelton find src -name '*.rs' -size +10k            find, with all cores";
 
 #[derive(Subcommand)]
 pub enum Verb {
@@ -447,4 +492,30 @@ pub struct BufferArgs {
     /// A command and its arguments, whose output is held
     #[arg(value_name = "COMMAND", last = true)]
     pub command: Vec<OsString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_help_names_each_command_once_in_80_columns() {
+        let listed: Vec<&str> = HELP
+            .lines()
+            .filter_map(|line| line.strip_prefix("  "))
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
+        let root = Cli::command();
+        let mut named: Vec<&str> =
+            root.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name()).collect();
+        named.push("help");
+        named.sort_unstable();
+        let mut found = listed.clone();
+        found.sort_unstable();
+        assert_eq!(found, named);
+        let long = |text: &str| text.lines().find(|line| line.chars().count() > 80).map(str::to_owned);
+        assert_eq!(long(&Cli::command().render_long_help().to_string()), None);
+        assert_eq!(long(FIRST_STEPS), None);
+    }
 }

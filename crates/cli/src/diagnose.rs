@@ -69,6 +69,12 @@ pub fn similar_program(name: &str) -> Option<String> {
     best.map(|(.., name)| name)
 }
 
+/// Whether a program of this name is in PATH.
+pub fn is_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    !name.is_empty() && std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+}
+
 fn names_in(directory: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()

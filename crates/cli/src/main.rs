@@ -19,6 +19,7 @@ mod inside;
 mod json;
 mod lines;
 mod manual;
+mod misunderstood;
 mod output;
 mod pipe;
 mod progress;
@@ -36,6 +37,7 @@ mod verify;
 mod watch;
 
 use args::{Cli, Verb};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use ending::Ending;
 use std::process::ExitCode;
@@ -86,8 +88,20 @@ fn arguments() -> Result<Cli, ExitCode> {
         if !error.use_stderr() {
             error.exit();
         }
+        let look = terminal::Look::of_stderr(terminal::When::Auto);
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            && std::env::args_os().len() < 2
+        {
+            terminal::say(args::FIRST_STEPS);
+            return ExitCode::from(error.exit_code() as u8);
+        }
+        if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+            let failure = misunderstood::unknown_verb(word, &Cli::command());
+            terminal::say(&failure.render(look));
+            return ExitCode::from(failure.status);
+        }
         let text = error.render();
-        let color = terminal::Look::of_stderr(terminal::When::Auto).color;
+        let color = look.color;
         terminal::say(&if color { text.ansi().to_string() } else { text.to_string() });
         ExitCode::from(error.exit_code() as u8)
     })

@@ -1,9 +1,12 @@
 //! From the command line to a source to run.
 
+use crate::args::Cli;
 use crate::diagnose::{self, Severity};
 use crate::failure::{Failure, plain};
+use crate::misunderstood;
 use crate::shared_options::SourceArgs;
 use crate::terminal::{self, Look};
+use clap::CommandFactory;
 use pelton_run::{Environment, Plan, Request, Shell};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -24,16 +27,10 @@ impl Source {
         let request = match (args.script(), args.words.as_slice()) {
             (Some((file, arguments)), _) => script(file, arguments, args.shell.as_deref(), environment)?,
             (None, []) => {
-                let message = "there is no pipeline to run";
-                return Err(
-                    Failure::new(message).with_help("pelton time 'sort FILE | uniq -c', or pelton help")
-                );
+                return Err(misunderstood::no_pipeline(&Cli::command()));
             }
             (None, [first, ..]) if is_stray_option(first, &args.words) => {
-                let message = format!("pelton has no option `{}` here", first.display());
-                return Err(
-                    Failure::new(message).with_help("--help; or `--` before a pipeline that begins with `-`")
-                );
+                return Err(misunderstood::unknown_option(first, &Cli::command()));
             }
             (None, [text]) if text == "-" => text_request(stdin_text()?, args.shell.as_deref(), environment)?,
             (None, [text]) => text_request(text.clone(), args.shell.as_deref(), environment)?,

@@ -28,7 +28,7 @@ pub struct Look {
     pub width: Option<usize>,
 }
 
-/// The width of a report that goes to a file.
+/// The width of a report that goes to a file or a pipe, unless COLUMNS says another.
 const DEFAULT_WIDTH: usize = 120;
 
 impl Look {
@@ -46,7 +46,11 @@ impl Look {
         let terminal = stream.is_terminal();
         let width = terminal.then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten();
         let width = width.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-        Look { color: colors(color, terminal), unicode: unicode(), width: width.or(Some(DEFAULT_WIDTH)) }
+        Look {
+            color: colors(color, terminal),
+            unicode: unicode(),
+            width: Some(width.unwrap_or_else(width_of_file)),
+        }
     }
 
     /// Converts to a report style, with `all` columns or the important ones.
@@ -56,8 +60,13 @@ impl Look {
 
     /// What a file can hold.
     pub fn of_file(color: When) -> Self {
-        Look { color: color == When::Always, unicode: unicode(), width: Some(DEFAULT_WIDTH) }
+        Look { color: color == When::Always, unicode: unicode(), width: Some(width_of_file()) }
     }
+}
+
+fn width_of_file() -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    asked.filter(|columns| *columns > 0).unwrap_or(DEFAULT_WIDTH)
 }
 
 /// Whether standard error is a terminal.

@@ -6,6 +6,7 @@ use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::inside;
 use crate::lines::Scripted;
+use crate::misunderstood;
 use crate::output::{self, OutputTarget};
 use crate::shared_options::ReportArgs;
 use crate::source::{self, Source};
@@ -68,6 +69,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             measured.run.notes.push(note);
         }
         inside::add_start_cost(&mut measured.run, &environment);
+        if let Source::Words(words) = &source {
+            measured.run.notes.extend(misunderstood::readers_beside(words));
+        }
         if let Some(stamps) = stamps {
             stamps.add_to(&mut measured.run);
         }

@@ -132,3 +132,81 @@ fn a_report_file_appears_whole_and_alone() {
     let record: serde_json::Value = serde_json::from_str(&text).expect("whole");
     assert_eq!(record["record_version"], 1);
 }
+
+#[test]
+fn what_was_probably_meant_is_said() {
+    let ways = [
+        "`seq 3 | wc` is shell text",
+        "pelton time 'seq 3 | wc' ",
+        "pelton run 'seq 3 | wc' ",
+        "pelton explain",
+    ];
+    check(&["seq 3 | wc"], Expected { status: 2, says: &ways });
+    check(&["--color", "never", "seq 3 | wc"], Expected { status: 2, says: &ways });
+    check(&["it's | wc"], Expected { status: 2, says: &[r"pelton time 'it'\''s | wc' "] });
+    check(
+        &["grep", "-c", "a b", "f"],
+        Expected { status: 2, says: &["`grep` is a program", "pelton time grep -c 'a b' f"] },
+    );
+    check(&["tim", "a"], Expected { status: 2, says: &["no command `tim`", "try: pelton time"] });
+    check(
+        &["time", "--run", "3", "true"],
+        Expected { status: 2, says: &["no option `--run`", "try: --runs"] },
+    );
+    check(&["time", "--jsno", "true"], Expected { status: 2, says: &["try: --json"] });
+    for args in
+        [["time", "--html", "seq 3 | wc"], ["time", "-o", "seq 3 | wc"], ["time", "--trace", "seq 3 | wc"]]
+    {
+        let says =
+            [&format!("`{}` took 'seq 3 | wc'", args[1]), &format!("pelton time {} FILE 'seq", args[1])];
+        check(&args, Expected { status: 2, says: &says.map(String::as_str) });
+    }
+    check(&["time", "--html=seq 3 | wc"], Expected { status: 2, says: &["`--html` took 'seq 3 | wc'"] });
+    let first = ["pelton time 'sort", "pelton run 'sort", "pelton doctor", "pelton --help"];
+    check(&[], Expected { status: 2, says: &first });
+}
+
+#[test]
+fn commands_that_only_pelton_calls_are_not_suggested() {
+    for word in ["stam", "stampp", "lin", "lines"] {
+        let output = check(&[word], Expected { status: 2, says: &["pelton has no command"] });
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!stderr.contains("pelton stamp") && !stderr.contains("pelton line"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_line_of_which_the_shell_ran_the_rest_is_shown_whole() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let pelton = env!("CARGO_BIN_EXE_pelton");
+    let said = |rest: &str| {
+        let line = format!("'{pelton}' time seq -s ' ' 3 | {rest}");
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &line]).current_dir(dir.path()).env("COLUMNS", "200").env("LC_ALL", "C");
+        let output = bash.output().expect("bash starts");
+        (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (printed, stderr) = said("cat | grep -c '1 2'");
+    assert_eq!(printed, b"1\n");
+    let whole = r"pelton time 'seq -s '\'' '\'' 3 | cat | grep -c '\''1 2'\'''";
+    assert!(stderr.contains("only `seq -s ' ' 3` was timed") && stderr.contains(whole), "{stderr}");
+    let (_, stderr) = said("while read -r line; do echo; done");
+    assert!(
+        stderr.contains("only `seq -s ' ' 3` was timed") && !stderr.contains("pelton time 'seq"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_report_in_a_file_is_as_wide_as_columns_says() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for columns in [60, 80, 200] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        command.args(["time", "seq 9999 | sort | uniq -c | wc -l"]).current_dir(dir.path());
+        let output =
+            command.env("COLUMNS", columns.to_string()).env("LC_ALL", "C.UTF-8").output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(columns), "{columns}:\n{text}");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a user probably meant, where the shell or the command line made something else of it.
+
+use crate::diagnose;
+use crate::failure::Failure;
+use clap::{ArgAction, Command};
+use pelton_sys::{processes, procfs};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// More neighbours in a pipeline are not looked for.
+const READERS_MAX: usize = 20;
+
+/// Returns the error for a word that is no command of pelton's.
+pub fn unknown_verb(word: &str, root: &Command) -> Failure {
+    if is_shell_text(word) {
+        let failure = Failure::new(format!("`{}` is shell text, not a command of pelton", shortened(word)));
+        let text = quoted(word);
+        let calls = [
+            ("time", "which stage is slow, and why"),
+            ("run", "the same output, often faster"),
+            ("explain", "what pelton would do with it"),
+        ];
+        let width = "pelton explain ".len() + text.chars().count();
+        let lines =
+            calls.map(|(verb, gives)| format!("{:width$}   {gives}", format!("pelton {verb} {text}")));
+        return failure.with_help(lines.join("\n       "));
+    }
+    let verbs = root.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name);
+    let failure = Failure::new(format!("pelton has no command `{word}`"));
+    if let Some(similar) = nearest(word, verbs) {
+        return failure.with_help(format!("pelton {similar}, or pelton --help"));
+    }
+    if diagnose::is_program(word) {
+        let words = std::env::args().skip_while(|arg| arg != word);
+        let line: Vec<String> = words.map(|word| as_word(&word)).collect();
+        return Failure::new(format!("`{word}` is a program, not a command of pelton"))
+            .with_help(format!("pelton time {}", line.join(" ")));
+    }
+    failure.with_help("pelton --help")
+}
+
+/// Returns the name that is meant, if one is near: it begins so, or two letters differ.
+fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let rank = |name: &&str| (!name.starts_with(wanted), strsim::osa_distance(wanted, name));
+    let near = if wanted.len() <= 3 { 1 } else { 2 };
+    names
+        .min_by_key(rank)
+        .filter(|name| name.starts_with(wanted) || strsim::osa_distance(wanted, name) <= near)
+}
+
+/// Returns the error for words that begin with an unknown option.
+pub fn unknown_option(option: &OsStr, root: &Command) -> Failure {
+    let option = option.to_string_lossy();
+    let failure = Failure::new(format!("pelton has no option `{option}` here"));
+    let (name, value) = option.split_once('=').map_or((&*option, None), |(name, value)| (name, Some(value)));
+    match similar_option(name, verb(root)) {
+        Some(similar) => {
+            let value = value.map(|value| format!("={value}")).unwrap_or_default();
+            failure.with_help(format!("{similar}{value}, or `--` before a pipeline that begins with `-`"))
+        }
+        None => failure.with_help("--help; or `--` before a pipeline that begins with `-`"),
+    }
+}
+
+/// Returns the error for a command line without a pipeline, which an option may have taken for its value.
+pub fn no_pipeline(root: &Command) -> Failure {
+    let failure = Failure::new("there is no pipeline to run");
+    let given: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let name = verb(root).get_name();
+    let taken = given.iter().enumerate().skip(1).find_map(|(at, arg)| {
+        let (option, value) = match arg.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (option, value),
+            _ => (given[at - 1].as_str(), arg.as_str()),
+        };
+        (option.starts_with('-') && is_shell_text(value)).then_some((option, value))
+    });
+    match taken {
+        Some((option, text)) => Failure::new(format!(
+            "there is no pipeline to run: `{option}` took {} for its value",
+            quoted(text)
+        ))
+        .with_help(format!(
+            "pelton {name} {option} {} {}",
+            value_name(verb(root), option),
+            quoted(text)
+        )),
+        None => failure.with_help(format!("pelton {name} 'sort FILE | uniq -c', or pelton help")),
+    }
+}
+
+/// Returns a note if the shell has run more of the line than pelton saw: the words before the first `|`.
+pub fn readers_beside(words: &[OsString]) -> Option<String> {
+    let readers = readers();
+    if readers.is_empty() {
+        return None;
+    }
+    let own: Vec<String> = words.iter().map(|word| as_word(&word.to_string_lossy())).collect();
+    let own = own.join(" ");
+    if !readers.iter().all(|reader| is_whole_command(reader)) {
+        return Some(format!("only `{own}` was timed: the shell ran what reads its output"));
+    }
+    let readers: Vec<String> = readers
+        .iter()
+        .map(|words| words.iter().map(|word| as_word(word)).collect::<Vec<_>>().join(" "))
+        .collect();
+    let readers = readers.join(" | ");
+    let all = quoted(&format!("{own} | {readers}"));
+    Some(format!(
+        "only `{own}` was timed: the shell ran `{readers}` behind it; to time all of it: pelton time {all}"
+    ))
+}
+
+/// Returns the command lines of those that read this process's output, one after another.
+fn readers() -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut writer = std::process::id();
+    while found.len() < READERS_MAX
+        && let Some(pipe) = procfs::pipe_behind(writer, 1)
+        && let Some(reader) = reader_of(pipe, writer)
+    {
+        found.push(processes::command_line(reader));
+        writer = reader;
+    }
+    found
+}
+
+fn reader_of(pipe: u64, writer: u32) -> Option<u32> {
+    let reads = |pid: &u32| *pid != writer && procfs::pipe_behind(*pid, 0) == Some(pipe);
+    processes::all().into_iter().find(reads)
+}
+
+/// Whether these words are a command as it was written: a shell stands for a loop or a group of the line.
+fn is_whole_command(words: &[String]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let name = Path::new(first).file_name().unwrap_or_default();
+    !crate::source::is_shell(name.as_encoded_bytes().strip_prefix(b"-").unwrap_or(name.as_encoded_bytes()))
+}
+
+/// Whether a word looks like several of the shell's.
+fn is_shell_text(word: &str) -> bool {
+    word.contains(|c: char| c.is_whitespace() || "|;&<>".contains(c))
+}
+
+fn shortened(text: &str) -> String {
+    const CHARS_MAX: usize = 40;
+    let first = text.lines().next().unwrap_or_default();
+    if first.len() == text.len() && text.chars().count() <= CHARS_MAX {
+        return text.to_owned();
+    }
+    first.chars().take(CHARS_MAX).chain(" …".chars()).collect()
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Returns a word as one would type it: quoted only where it must be.
+fn as_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quoted(word) }
+}
+
+/// Returns the command of pelton's that was called.
+fn verb(root: &Command) -> &Command {
+    let named = |arg: OsString| root.find_subcommand(arg);
+    std::env::args_os().skip(1).find_map(named).unwrap_or(root)
+}
+
+fn similar_option(name: &str, verb: &Command) -> Option<String> {
+    let wanted = name.strip_prefix("--")?;
+    let longs = verb.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| arg.get_long());
+    nearest(wanted, longs).map(|long| format!("--{long}"))
+}
+
+/// Returns what an option's value is called in the help.
+fn value_name(verb: &Command, option: &str) -> String {
+    let is_it = |arg: &&clap::Arg| {
+        arg.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long))
+            || arg.get_short().is_some_and(|short| option.strip_prefix('-') == Some(&short.to_string()))
+    };
+    let arg = verb.get_arguments().find(is_it).filter(|arg| matches!(arg.get_action(), ArgAction::Set));
+    let name = arg.and_then(|arg| arg.get_value_names()).and_then(|names| names.first());
+    name.map_or_else(|| "FILE".to_owned(), ToString::to_string)
+}
