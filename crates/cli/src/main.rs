@@ -14,6 +14,7 @@ mod ending;
 mod explain;
 mod failure;
 mod find;
+mod gain;
 mod init;
 mod inside;
 mod json;

@@ -4,6 +4,7 @@ use crate::args::TimeArgs;
 use crate::arrivals::Stamps;
 use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::gain;
 use crate::inside;
 use crate::lines::Scripted;
 use crate::misunderstood;
@@ -69,6 +70,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             measured.run.notes.push(note);
         }
         inside::add_start_cost(&mut measured.run, &environment);
+        gain::advise(&mut measured.run, &source, &environment);
         if let Source::Words(words) = &source {
             measured.run.notes.extend(misunderstood::readers_beside(words));
         }

@@ -356,3 +356,29 @@ fn progress_changes_nothing() {
     assert_eq!(status, 2);
     says(&words, &["--progress", "cannot be used with", "--stats"]);
 }
+
+#[test]
+fn time_says_how_long_run_would_take_where_that_is_sure() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let advice = |text: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pelton"));
+        command.args(["time", "--json", "-o", "report", text]).current_dir(dir.path()).env("LC_ALL", "C");
+        assert!(command.stdout(std::process::Stdio::null()).status().expect("it runs").success());
+        let record = std::fs::read(dir.path().join("report")).expect("a report");
+        let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
+        record["verdict"]["advice"].as_str().unwrap_or_default().to_owned()
+    };
+    let says = |text: &str| {
+        let advice = advice(text);
+        (advice.contains("`pelton run`") && advice.contains("or less instead of"), advice)
+    };
+    // Long enough on any machine, and computing all the time.
+    let lines: String = (0..400_000_u64).map(|i| format!("{} {}\n", i * 7919 % 1_000_003, i % 97)).collect();
+    std::fs::write(dir.path().join("f"), lines.repeat(8)).expect("written");
+    let (said, advice) = says("sort f | uniq -c | sort -rn | head");
+    assert!(said, "{advice}");
+    for text in ["sleep 0.3 | cat", "sort f | perl -ne 'print if /9/' | sort | wc -l", "seq 9 | sort"] {
+        let (said, advice) = says(text);
+        assert!(!said, "{text}: {advice}");
+    }
+}

@@ -90,6 +90,11 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Whether all stages run natively, in one pass.
+    pub fn is_one_pass(&self) -> bool {
+        matches!(self.segments.as_slice(), [Segment::Native { .. }])
+    }
+
     /// Returns the names of the rules that fired and of the commands that run natively, rules first: names
     /// for `--without`.
     pub fn fired(&self) -> Vec<String> {
