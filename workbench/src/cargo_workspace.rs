@@ -53,7 +53,7 @@ pub fn release_binary_mapped(map: &Path) -> Outcome<PathBuf> {
 /// Uses `--target`: else build scripts and procedural macros, which cannot be static, would get these flags.
 fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
     let mut build = cargo(["rustc", "--quiet", "--release", "-p", "pelton", "--bin", "pelton"]);
-    build.args(static_options()?).arg("--");
+    build.args(static_options_with(&remapped_paths()?)?).arg("--");
     crate::steps::step("build pelton (release)", build.args(more))?;
     Ok(target_dir()?.join(host()?).join("release/pelton"))
 }
@@ -93,11 +93,26 @@ pub fn test_executable(package: &str, test: &str, options: &[&str]) -> Outcome<(
 
 /// Returns the cargo options that link as the release binary is linked.
 pub fn static_options() -> Outcome<[String; 6]> {
+    static_options_with(&[])
+}
+
+/// Returns the same, with more flags of rustc.
+fn static_options_with(more: &[String]) -> Outcome<[String; 6]> {
     let host = host()?;
-    let flags = r#"["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]"#;
+    let flags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"].map(str::to_owned);
+    let flags = serde_json::to_string(&[&flags[..], more].concat())?;
     let config = ["rustflags", "rustdocflags"].map(|kind| format!("target.{host}.{kind} = {flags}"));
     let [rustc, rustdoc] = config;
     Ok(["--target".into(), host, "--config".into(), rustc, "--config".into(), rustdoc])
+}
+
+/// Returns flags that keep the paths of this machine out of a binary: built elsewhere it is the same.
+fn remapped_paths() -> Outcome<Vec<String>> {
+    let home = || std::env::home_dir().map(|home| home.join(".cargo"));
+    let cargo_home =
+        std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).ok_or("no home directory")?;
+    let places = [(cargo_home.as_path(), "/cargo"), (root(), "/pelton")];
+    Ok(places.map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).to_vec())
 }
 
 /// Returns the machine that this compiler builds for, such as `x86_64-unknown-linux-gnu`.

@@ -7,6 +7,7 @@ pub mod advisories;
 pub mod book;
 pub mod debian_scripts;
 pub mod demo;
+pub mod dist;
 pub mod fuzz;
 pub mod law;
 pub mod oracles;
@@ -51,6 +52,7 @@ Usage: cargo xtask COMMAND
   fmt         formats all files, also those that cargo fmt does not find: fmt [--check]
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
+  dist        what users get: archives, a Debian package, install.sh and checksums, in the target directory
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: BENCHMARKS (all of them if none is given);
@@ -116,6 +118,7 @@ fn run() -> Outcome {
         "test" => alone(args, test::run),
         "build" => alone(args, build),
         "demo" => alone(args, demo::run),
+        "dist" => alone(args, dist::run),
         "book" => alone(args, book::run),
         "pictures" => alone(args, pictures::run),
         "reference" => alone(args, reference::run),

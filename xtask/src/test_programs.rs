@@ -17,8 +17,8 @@ use crate::Outcome;
 use workbench::cargo_workspace::{cargo, root};
 
 /// Programs that take longest. They begin first, so that none of them keeps a core waiting for another at the end.
-const LONGEST: [&str; 8] =
-    ["differential", "quick", "cases", "add_examples", "doctor", "interrupts", "docs", "scripts"];
+const LONGEST: [&str; 9] =
+    ["differential", "quick", "cases", "add_examples", "install", "doctor", "interrupts", "docs", "scripts"];
 
 /// A program that holds tests.
 pub(crate) struct TestProgram {

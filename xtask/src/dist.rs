@@ -1,0 +1,289 @@
+//! `cargo xtask dist`: what is given to users: archives of the static binary with its manual, completions and licences, a
+//! Debian package, a script that installs an archive, and checksums.
+//!
+//! Made twice of the same commit, the files are the same: names are sorted, times are the commit's, owners are root, and no
+//! path of the machine that builds is in the binary.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use workbench::cargo_workspace::{release_binary, root, target_dir};
+use workbench::steps::{step, timed};
+
+/// The script that installs an archive, in the root of the checkout.
+const INSTALLER: &str = "install.sh";
+const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+/// Where the shells look for completions, below a prefix, with the name of the shell.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/pelton"),
+    ("zsh", "share/zsh/site-functions/_pelton"),
+    ("fish", "share/fish/vendor_completions.d/pelton.fish"),
+];
+
+/// Builds the release, and makes all files of it in the target directory.
+///
+/// # Errors
+/// If something cannot be built, or a program is missing (tar, gzip, zstd, dpkg-deb).
+pub fn run() -> Outcome {
+    let binary = release_binary()?;
+    let out = target_dir()?.join("dist");
+    for file in make(&binary, &out, Effort::Most)? {
+        let kilobytes = fs::metadata(&file)?.len() / 1000;
+        println!("{}  {kilobytes} kB", file.display());
+    }
+    Ok(())
+}
+
+/// How much is done to make archives small.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// As little as possible, for tests.
+    Least,
+    /// As for a release.
+    Most,
+}
+
+impl Effort {
+    /// Returns the level of compression.
+    fn level(self, most: u32) -> u32 {
+        if self == Effort::Most { most } else { 1 }
+    }
+}
+
+/// Makes the files of a release from this binary in a directory, and returns them.
+///
+/// # Errors
+/// As [`run`].
+pub fn make(binary: &Path, out: &Path, effort: Effort) -> Outcome<Vec<PathBuf>> {
+    let release = Release::of(binary, effort)?;
+    if out.exists() {
+        fs::remove_dir_all(out)?;
+    }
+    fs::create_dir_all(out)?;
+    let tree = out.join(&release.name);
+    timed("the tree of the archives", || release.fill(binary, &tree))?;
+    let mut made = vec![
+        release.archive(out, "tar.zst", &format!("zstd -{} -T1 -q", effort.level(19)))?,
+        release.archive(out, "tar.gz", &format!("gzip -{}n", effort.level(9)))?,
+        release.debian_package(&tree, out)?,
+    ];
+    fs::remove_dir_all(&tree)?;
+    fs::copy(root().join(INSTALLER), out.join(INSTALLER))?;
+    made.push(out.join(INSTALLER));
+    let sums = out.join("SHA256SUMS");
+    fs::write(&sums, checksums(&made)?)?;
+    made.push(sums);
+    Ok(made)
+}
+
+/// A version for one kind of machine.
+struct Release {
+    version: String,
+    /// The machine in the words of `uname -m`.
+    machine: &'static str,
+    /// The name of the archives, without suffix.
+    name: String,
+    /// The time of the commit, in seconds since 1970.
+    time: String,
+    effort: Effort,
+}
+
+impl Release {
+    fn of(binary: &Path, effort: Effort) -> Outcome<Release> {
+        let said = output(Command::new(binary).arg("--version"))?;
+        let version =
+            said.trim().strip_prefix("pelton ").ok_or("pelton --version names no version")?.to_owned();
+        let machine = std::env::consts::ARCH;
+        let time = output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root()))?;
+        let name = format!("pelton-{version}-linux-{machine}");
+        Ok(Release { version, machine, name, time: time.trim().to_owned(), effort })
+    }
+
+    /// Puts everything below a prefix, as it is installed.
+    fn fill(&self, binary: &Path, tree: &Path) -> Outcome {
+        put(binary, &tree.join("bin/pelton"), 0o755)?;
+        let manual = tree.join("share/man");
+        output(Command::new(binary).args(["man", "--output"]).arg(&manual))?;
+        for (shell, place) in COMPLETIONS {
+            write(&tree.join(place), &output(Command::new(binary).args(["completions", shell]))?)?;
+        }
+        let doc = tree.join("share/doc/pelton");
+        for file in LICENCES.into_iter().chain(["README.md", "CHANGELOG.md"]) {
+            put(&root().join(file), &doc.join(file), 0o644)?;
+        }
+        write(&doc.join("licences-of-dependencies.txt"), &licences_of_dependencies()?)
+    }
+
+    /// Packs the tree by this compressor.
+    fn archive(&self, out: &Path, suffix: &str, compressor: &str) -> Outcome<PathBuf> {
+        let archive = out.join(format!("{}.{suffix}", self.name));
+        let mut tar = Command::new("tar");
+        tar.args(["--create", "--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+            .args(["--mode=u+rw,go+r-w,a+X".to_owned(), format!("--mtime=@{}", self.time)])
+            .arg("--use-compress-program")
+            .arg(compressor)
+            .arg("--file")
+            .arg(&archive)
+            .arg("--directory")
+            .args([out, Path::new(&self.name)]);
+        step(&format!("pack {}.{suffix}", self.name), &mut tar)?;
+        Ok(archive)
+    }
+
+    /// Makes a package for Debian and its relatives. It needs nothing: the binary is static.
+    fn debian_package(&self, tree: &Path, out: &Path) -> Outcome<PathBuf> {
+        let architecture = match self.machine {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => return Err(format!("Debian has no name for the machine {other} here").into()),
+        };
+        let root = out.join("deb");
+        copy_tree(tree, &root.join("usr"))?;
+        // Where Debian's zsh looks, and what its policy asks for.
+        let zsh = root.join("usr/share/zsh");
+        fs::rename(zsh.join("site-functions"), zsh.join("vendor-completions"))?;
+        let doc = root.join("usr/share/doc/pelton");
+        write(&doc.join("copyright"), &copyright()?)?;
+        for licence in LICENCES {
+            fs::remove_file(doc.join(licence))?;
+        }
+        fs::rename(doc.join("CHANGELOG.md"), doc.join("changelog"))?;
+        let mut packed = Command::new("gzip");
+        packed.arg("-9n").arg(doc.join("changelog"));
+        for section in ["man1", "man5", "man7"] {
+            for page in fs::read_dir(root.join("usr/share/man").join(section))? {
+                packed.arg(page?.path());
+            }
+        }
+        output(&mut packed)?;
+        write(&root.join("DEBIAN/control"), &self.control(architecture, &root)?)?;
+        let package = out.join(format!("pelton_{}_{architecture}.deb", self.version));
+        let mut build = Command::new("dpkg-deb");
+        let level = format!("-z{}", self.effort.level(6));
+        build.args(["--root-owner-group", "-Zxz", &level, "--build"]).arg(&root).arg(&package);
+        build.env("SOURCE_DATE_EPOCH", &self.time).stdout(std::process::Stdio::null());
+        step("pack the Debian package", &mut build)?;
+        fs::remove_dir_all(&root)?;
+        Ok(package)
+    }
+
+    fn control(&self, architecture: &str, root: &Path) -> Outcome<String> {
+        let kilobytes = bytes_below(root)? / 1024;
+        Ok(format!(
+            "Package: pelton\n\
+             Version: {}\n\
+             Architecture: {architecture}\n\
+             Maintainer: The developers of pelton <pelton@localhost>\n\
+             Installed-Size: {kilobytes}\n\
+             Section: utils\n\
+             Priority: optional\n\
+             Description: shows where shell pipelines spend their time, and runs them faster\n \
+             pelton time shows what each stage of a pipeline costs and waits for, and names the\n \
+             bottleneck. pelton run runs the same pipeline with the same output and exit status\n \
+             for a fraction of the CPU time. pelton doctor says why a pipeline is stuck.\n",
+            self.version
+        ))
+    }
+}
+
+/// Returns the copyright file that Debian's policy asks for.
+fn copyright() -> Outcome<String> {
+    let mit = fs::read_to_string(root().join("LICENSE-MIT"))?;
+    let holder = mit
+        .lines()
+        .find(|line| line.starts_with("Copyright"))
+        .unwrap_or("Copyright the developers of pelton");
+    let mit: String = mit
+        .lines()
+        .map(|line| if line.trim().is_empty() { " .\n".into() } else { format!(" {line}\n") })
+        .collect();
+    Ok(format!(
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
+         Upstream-Name: pelton\n\n\
+         Files: *\n\
+         {}\n\
+         License: Expat or Apache-2.0\n\n\
+         License: Expat\n{mit}\n\
+         License: Apache-2.0\n \
+         On Debian systems, the text is in /usr/share/common-licenses/Apache-2.0.\n",
+        holder.replacen("Copyright", "Copyright:", 1)
+    ))
+}
+
+/// Returns a line for each crate that is linked in: its name, version and licence.
+fn licences_of_dependencies() -> Outcome<String> {
+    let tree =
+        ["tree", "--package", "pelton", "--edges", "normal", "--prefix", "none", "--format", "{p}\t{l}"];
+    let mut cargo = workbench::cargo_workspace::cargo(tree);
+    let said = output(cargo.args(["--offline", "--locked"]))?;
+    let mut lines: Vec<String> = said
+        .lines()
+        .filter(|line| !line.contains("(/"))
+        .map(|line| line.trim_end_matches(" (*)").replace(" (proc-macro)", ""))
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    Ok(format!("Crates in the binary, and their licences:\n\n{}\n", lines.join("\n")))
+}
+
+/// Returns the lines of `sha256sum` for these files.
+fn checksums(files: &[PathBuf]) -> Outcome<String> {
+    let mut lines = String::new();
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let said = output(Command::new("sha256sum").arg(file))?;
+        let sum = said.split_whitespace().next().ok_or("sha256sum prints no sum")?;
+        writeln!(lines, "{sum}  {name}")?;
+    }
+    Ok(lines)
+}
+
+fn output(command: &mut Command) -> Outcome<String> {
+    let out = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if !out.status.success() {
+        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&out.stderr)).into());
+    }
+    Ok(String::from_utf8(out.stdout)?)
+}
+
+fn put(from: &Path, to: &Path, mode: u32) -> Outcome {
+    fs::create_dir_all(to.parent().ok_or("a file in no directory")?)?;
+    fs::copy(from, to)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(mode))?;
+    Ok(())
+}
+
+fn write(to: &Path, text: &str) -> Outcome {
+    fs::create_dir_all(to.parent().ok_or("a file in no directory")?)?;
+    fs::write(to, text)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(0o644))?;
+    Ok(())
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Outcome {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+fn bytes_below(dir: &Path) -> Outcome<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { bytes_below(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
