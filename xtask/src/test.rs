@@ -37,8 +37,8 @@ fn seed() -> String {
     u32::from_str_radix(&commit, 16).map_or(1, |hash| hash >> 8).to_string()
 }
 
-/// What a machine may lack: large, and not itself tested.
-const MAY_LACK: [&str; 5] = ["a browser", "go", "javac", "node", "ruby"];
+/// What a machine may lack: large, and not itself tested, or given to root only.
+const MAY_LACK: [&str; 6] = ["a browser", "a mount name space", "go", "javac", "node", "ruby"];
 
 /// Ignored tests that do not fail the run: they take long, or start programs of the machine. Any other
 /// ignored test fails it.

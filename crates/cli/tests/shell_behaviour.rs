@@ -620,3 +620,33 @@ fn builtins_print_before_a_reader_that_ends_early() {
         );
     }
 }
+
+/// A chroot may lack /proc: everything runs as from the shell. Needs a mount name space, which only root may be given.
+#[test]
+fn without_proc_the_shell_runs_everything() {
+    let masked = |what: &str| {
+        let script = format!("mount -t tmpfs none /proc && {what}");
+        std::process::Command::new("unshare")
+            .args(["-rm", "sh", "-c", &script])
+            .output()
+            .expect("unshare starts")
+    };
+    if !masked("true").status.success() {
+        return pelton_testkit::skips::skip("a mount name space");
+    }
+    let pelton = env!("CARGO_BIN_EXE_pelton");
+    let text = "seq 20 | sort | tail -n 3; echo x | wc -c; exit 5";
+    let script = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(script.path(), format!("for i in 1 2; do seq $i | sort -r | head -n 1; done\n{text}\n"))
+        .expect("written");
+    let script = script.path().display();
+    for (shell, ours) in [
+        (format!("bash -c '{text}'"), format!("{pelton} run '{text}'")),
+        (format!("bash {script}"), format!("{pelton} sh {script}")),
+        (format!("bash {script}"), format!("{pelton} run -f {script}")),
+    ] {
+        let (expected, got) = (masked(&shell), masked(&ours));
+        let said = String::from_utf8_lossy(&got.stderr).into_owned();
+        assert_eq!((got.stdout, got.status.code()), (expected.stdout, Some(5)), "{ours}: {said}");
+    }
+}

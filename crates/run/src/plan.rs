@@ -13,7 +13,7 @@ use crate::stage::{self, Kind, Memo, StagePlan, Surroundings};
 use pelton_record::Span;
 use pelton_syntax::{self as syntax, Command, Connector, Dialect, Script, SyntaxError};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
     if let Some(flag) = request.shell_flags.first() {
         return whole(format!("the option {} of its `#!` line", flag.display()));
     }
-    if let Some(reason) = few_descriptors(request) {
+    if let Some(reason) = system_lacks(request) {
         return whole(reason.into());
     }
     let Some(dialect) = request.shell.dialect else {
@@ -152,9 +152,12 @@ const DESCRIPTORS_PER_STAGE: usize = 2;
 /// The system limits an argument to 128 KiB; the rest is for the text added around a stage.
 const LONGEST_SHELL_TEXT: usize = 100 * 1024;
 
-/// Returns why the shell should run the whole text: the limit on open files leaves fewer descriptors than pelton
-/// needs for a text with so many pipes.
-pub(crate) fn few_descriptors(request: &Request) -> Option<&'static str> {
+/// Returns why the shell should run the whole text: the system lacks what pelton needs for it. That is `/proc` (a chroot may
+/// lack it), or descriptors for a text with so many pipes (`ulimit -n`).
+pub(crate) fn system_lacks(request: &Request) -> Option<&'static str> {
+    if !Path::new("/proc/self").exists() {
+        return Some("/proc, which is not mounted here");
+    }
     let stages = request.text.as_encoded_bytes().iter().filter(|byte| **byte == b'|').count();
     let enough = pelton_sys::limits::has_room_for(DESCRIPTORS + DESCRIPTORS_PER_STAGE * stages);
     (!enough).then_some("the limit on open files, which leaves few descriptors (ulimit -n)")

@@ -22,7 +22,7 @@ mod stages;
 
 use crate::environ::Environment;
 use crate::native::files::SMALL_LIMIT_BYTES;
-use crate::plan::{ListItem, Plan, Request, few_descriptors};
+use crate::plan::{ListItem, Plan, Request, system_lacks};
 
 pub use calls::Caller;
 use calls::{Edit, Writer};
@@ -83,7 +83,7 @@ pub fn may_hold_pipelines(plan: &Plan) -> bool {
 /// # Errors
 /// The reason why the text should stay unchanged, to follow 'because of'.
 pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) -> Result<Rewritten, String> {
-    if let Some(reason) = few_descriptors(request) {
+    if let Some(reason) = system_lacks(request) {
         return Err(reason.into());
     }
     if limits::has_file_limit_below(SMALL_LIMIT_BYTES) {
