@@ -54,13 +54,14 @@ const PIPE_BYTES: usize = 4096;
 /// Where files are in memory.
 const SHARED: &str = "/dev/shm";
 /// Variables of the tool's environment that programs may read.
-pub(crate) const ENVIRONMENT: [(&str, &str); 6] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
     ("E_WORD", "abc"),
     ("E_NUMBER", "12"),
     ("E_HEXADECIMAL", " 0x1A "),
     ("E_FRACTION", "+.50"),
     ("E_ESCAPES", "a\\tb\\n&"),
     ("E_EMPTY", ""),
+    ("E_NAN", "+nan"),
 ];
 /// A variable that is not in it.
 pub(crate) const NOT_SET: &[u8] = b"E_UNSET";

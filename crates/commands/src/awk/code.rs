@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Dialect;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
@@ -53,6 +54,7 @@ pub(super) struct Code {
     pub(super) fields: Separator,
     /// Where records end, and in paragraph mode lines.
     pub(super) record_end: u8,
+    pub(super) dialect: Dialect,
     /// Whether records end at empty lines only.
     pub(super) has_paragraphs: bool,
     /// The indices of sums: variables and arrays.

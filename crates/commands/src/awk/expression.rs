@@ -251,6 +251,10 @@ impl Parser<'_> {
         let expr = self.primary()?;
         for (sign, by) in [("++", 1.0), ("--", -1.0)] {
             if expr.is_place() && self.eat(sign)? {
+                // mawk begins a regular expression there.
+                if (self.is("/") || self.is("/=")) && !self.lexer.is_gawks() {
+                    return Declined::because(format!("a slash behind {sign}"));
+                }
                 return Ok(Expr::Step { place: Box::new(expr), by, before: false });
             }
         }

@@ -78,6 +78,9 @@ pub(super) fn check(
     if let Some((name, _)) = line.variables.iter().find(|(name, _)| is_refused(name)) {
         return Declined::because(format!("-v {name}"));
     }
+    if line.variables.iter().any(|(_, value)| may_be_nan(value)) {
+        return Declined::because("a variable that may be NaN");
+    }
     if line.variables.iter().any(|(_, value)| value.starts_with(b"@/")) {
         return Declined::because("-v with an expression between slashes");
     }
@@ -107,9 +110,14 @@ pub(super) fn check(
     if any_expr(program, may_warn) {
         return Declined::because("sqrt, log or exp, of which gawk may warn");
     }
-    let divides_by_zero = |expr: &Expr| matches!(expr, Expr::Arith(Arith::Divide | Arith::Remainder, _, by) if **by == Expr::Number(0.0));
+    let divides_by_zero = |expr: &Expr| match expr {
+        Expr::Arith(Arith::Divide | Arith::Remainder, _, by) => {
+            is_constant(by) && !matches!(by.bare(), Expr::Number(number) if *number != 0.0)
+        }
+        _ => false,
+    };
     if any_expr(program, divides_by_zero) {
-        return Declined::because("a division by the constant 0");
+        return Declined::because("a division by a constant that may be 0, which gawk evaluates first");
     }
     if may_complain {
         context.locale.messages.in_english()?;
@@ -143,6 +151,25 @@ pub(super) fn check_format(pieces: &[Piece], args: &[Get]) -> Accept<()> {
         }
     }
     Ok(())
+}
+
+/// Whether gawk may evaluate an expression while it reads the program.
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Number(_) | Expr::Text(_) => true,
+        Expr::Negate(_)
+        | Expr::Plus(_)
+        | Expr::Not(_)
+        | Expr::Arith(..)
+        | Expr::Concat(..)
+        | Expr::Group(_) => expr.parts().into_iter().all(is_constant),
+        _ => false,
+    }
+}
+
+/// Whether a text may be a number that is none, which versions of gawk compare in their own ways.
+fn may_be_nan(text: &[u8]) -> bool {
+    matches!(text.trim_ascii(), [b'+' | b'-', rest @ ..] if rest.len() >= 3 && rest[..3].eq_ignore_ascii_case(b"nan"))
 }
 
 /// Returns the array of an element, which may be in parentheses; `None` for any other expression.

@@ -86,7 +86,7 @@ impl AwkKernel {
         AwkKernel {
             machine,
             manner,
-            paragraphs: (!by_lines).then(Paragraphs::default),
+            paragraphs: (!by_lines).then(|| Paragraphs::new(compiled.code.dialect)),
             gate,
             passes,
             lengths: by_lines.then(|| Lengths::of(&compiled.code)).flatten(),

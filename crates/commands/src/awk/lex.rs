@@ -48,6 +48,11 @@ impl<'a> Lexer<'a> {
         self.dialect != Dialect::Portable
     }
 
+    /// Whether the program is gawk's.
+    pub(super) fn is_gawks(&self) -> bool {
+        self.dialect.is_gawk()
+    }
+
     pub(super) fn new(text: &'a [u8], dialect: Dialect) -> Self {
         Lexer { text, at: 0, dialect }
     }

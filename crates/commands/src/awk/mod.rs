@@ -206,7 +206,8 @@ fn accept_as(
     }
     let names = Names::of(&program)?;
     names.check_lengths(&program, dialect)?;
-    let is_no_variable = |name: &String| lex::is_taken(name) || names.is_no_variable(name);
+    let is_no_variable =
+        |name: &String| lex::is_taken(name) || names::is_refused(name) || names.is_no_variable(name);
     if line.variables.iter().any(|(name, _)| is_no_variable(name)) {
         return Declined::because("-v gives a value to what is no variable");
     }

@@ -64,6 +64,9 @@ const RESERVED: &[&str] = &[
     "mkbool",
     "adump",
     "stopme",
+    "BEGINFILE",
+    "ENDFILE",
+    "eval",
 ];
 
 /// The owner of a name.

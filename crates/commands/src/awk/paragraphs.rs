@@ -11,15 +11,29 @@ use super::tree::{Builtin, Expr, Program};
 use super::visit::any_expr;
 
 /// Divides the blocks of an input into paragraphs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Paragraphs {
     /// The beginning of a paragraph whose end was not in the blocks so far.
     begun: Vec<u8>,
     /// How many of its bytes are known to hold no empty line.
     searched: usize,
+    /// How many empty lines at the beginning of an input are passed over, and how many of them may still be.
+    leading: (usize, usize),
 }
 
+/// mawk of 2020 passes over empty lines at the beginning of its first buffer only. Behind it they are those between two
+/// paragraphs, of which the first is empty, or begins with a newline.
+const FIRST_BUFFER_BYTES: usize = 4096;
+
 impl Paragraphs {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        let leading = match dialect {
+            Dialect::Mawk { is_2025: false } => FIRST_BUFFER_BYTES,
+            _ => usize::MAX,
+        };
+        Paragraphs { begun: Vec::new(), searched: 0, leading: (leading, leading) }
+    }
+
     /// Declines separators of fields that newlines would have to be added to. In gawk the same holds for those of
     /// `split`, which also leaves out blanks at the ends of a text.
     pub(super) fn check(program: &Program, fields: &Separator, dialect: Dialect) -> Accept<()> {
@@ -37,6 +51,7 @@ impl Paragraphs {
     pub(super) fn begin(&mut self) {
         self.begun.clear();
         self.searched = 0;
+        self.leading.1 = self.leading.0;
     }
 
     /// Calls `each` for the paragraphs that end in this block, until one of the calls ends the program.
@@ -52,12 +67,17 @@ impl Paragraphs {
         let mut searched = self.searched;
         loop {
             // Empty lines before a paragraph.
-            start += text[start..].iter().take_while(|byte| **byte == b'\n').count();
+            let empty = text[start..].iter().take_while(|byte| **byte == b'\n').count().min(self.leading.1);
+            start += empty;
+            // All that follow another paragraph.
+            self.leading.1 =
+                if start < text.len() && text[start] != b'\n' { usize::MAX } else { self.leading.1 - empty };
             searched = searched.max(start);
             let Some(end) = memchr::memmem::find(&text[searched..], b"\n\n").map(|at| searched + at) else {
                 break;
             };
             each(&text[start..end])?;
+            self.leading.1 = usize::MAX;
             start = end + 2;
         }
         // The last byte may be the first of two newlines.
@@ -70,8 +90,7 @@ impl Paragraphs {
     pub(super) fn end(&mut self, mut each: impl FnMut(&[u8]) -> Ran<()>) -> Ran<()> {
         let begun = std::mem::take(&mut self.begun);
         self.searched = 0;
-        let text = begun.strip_suffix(b"\n").unwrap_or(&begun);
-        if text.is_empty() { Ok(()) } else { each(text) }
+        if begun.is_empty() { Ok(()) } else { each(begun.strip_suffix(b"\n").unwrap_or(&begun)) }
     }
 }
 
@@ -80,7 +99,7 @@ mod tests {
     use super::*;
 
     fn paragraphs(text: &[u8], block_bytes: usize) -> Vec<Vec<u8>> {
-        let (mut paragraphs, mut found) = (Paragraphs::default(), Vec::new());
+        let (mut paragraphs, mut found) = (Paragraphs::new(Dialect::Mawk { is_2025: true }), Vec::new());
         paragraphs.begin();
         let mut each = |text: &[u8]| {
             found.push(text.to_vec());

@@ -15,7 +15,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         }
     }
     if rng.chance(15) {
-        let value = rng.pick(&["3", "abc", "", "0x10", " 7 ", "1e2", "a\\tb"]);
+        let value = rng.pick(&["3", "abc", "", "0x10", " 7 ", "1e2", "a\\tb", "+nan", "-inf"]);
         args.extend([b"-v".to_vec(), format!("x={value}").into_bytes()]);
     }
     if rng.chance(15) {
@@ -47,8 +47,22 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         args.push(text.into_bytes());
     }
     if rng.chance(6) {
-        let assignment =
-            rng.pick(&["x=3", "x=", "y=a\\tb", "OFS=-", "FS=:", "x= 0x10 ", "ORS=;", "n=2", "c=1", "RS=a"]);
+        let assignment = rng.pick(&[
+            "x=3",
+            "x=",
+            "y=a\\tb",
+            "OFS=-",
+            "FS=:",
+            "x= 0x10 ",
+            "ORS=;",
+            "n=2",
+            "c=1",
+            "RS=a",
+            "systime=1",
+            "ENDFILE=1",
+            "ARGV=1",
+            "y=+nan",
+        ]);
         args.push(assignment.as_bytes().to_vec());
     }
     let mut case = on_files(rng, command, args);
@@ -69,7 +83,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
 
 /// Puts empty lines between some of the lines, and before and behind them.
 fn part_paragraphs(rng: &mut Rng, text: &mut Vec<u8>) {
-    let mut parted = b"\n".repeat(rng.pick(&[0, 0, 1, 3]));
+    // mawk reads 4096 bytes at first.
+    let leading = if rng.chance(3) { 4090 + rng.below(12) as usize } else { rng.pick(&[0, 0, 1, 3]) };
+    let mut parted = b"\n".repeat(leading);
     for byte in text.iter() {
         parted.push(*byte);
         if *byte == b'\n' && rng.chance(30) {
@@ -893,16 +909,25 @@ impl Writer<'_> {
             "ENVIRON[\"E_FRACTION\"]",
             "ENVIRON[\"E_ESCAPES\"]",
             "ENVIRON[\"E_EMPTY\"]",
+            "ENVIRON[\"E_NAN\"]",
             "ENVIRON[\"E_UNSET\"]",
         ])
     }
 
+    fn operand(&mut self) -> String {
+        if self.rng.chance(15) {
+            self.pick(&["x++", "n--", "$1++", "-0", "0", "2", "c[1]++"])
+        } else {
+            self.value()
+        }
+    }
+
     /// Operands and operators without parentheses.
     fn chain(&mut self) -> String {
-        let mut chain = self.pick(&["", "", "", "!", "-"]) + &self.value();
+        let mut chain = self.pick(&["", "", "", "!", "-"]) + &self.operand();
         for _ in 0..self.rng.pick(&[1, 2, 2, 3, 4]) {
-            chain += &self.pick(&[" ", " ", " ", " + ", " - ", " -", " * ", "+", " % ", " !", " - !"]);
-            chain += &self.value();
+            chain += &self.pick(&[" / ", " ", " ", " ", " + ", " - ", " -", " * ", "+", " % ", " !", " - !"]);
+            chain += &self.operand();
         }
         chain
     }
