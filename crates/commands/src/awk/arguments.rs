@@ -175,6 +175,7 @@ pub(super) fn given<'a>(
         kept: None,
         source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
         prints_into_files: false,
+        read_files: Vec::new(),
         constants: constants(line, program),
     };
     let mut counted = 0;
@@ -333,6 +334,7 @@ fn is_positive(program: &Program, index: &Expr) -> bool {
         Expr::Step { place, by, .. } if **place == *index => positive &= *by > 0.0,
         Expr::Update(_, place, _) if **place == *index => positive = false,
         Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => positive &= args.get(2) != Some(index),
+        Expr::Builtin(Builtin::ReadLine, args) => positive &= args.first() != Some(index),
         _ => {}
     });
     for (_, statement) in bodies(program) {

@@ -72,6 +72,7 @@ impl<'a> Bounds<'a> {
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => {
                 bounds.others.extend(args.get(2).and_then(name_of));
             }
+            Expr::Builtin(Builtin::ReadLine, args) => bounds.others.extend(args.first().and_then(name_of)),
             Expr::Getline(parts) => bounds.others.extend(parts.iter().filter_map(name_of)),
             _ => {}
         });

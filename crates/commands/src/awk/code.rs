@@ -45,6 +45,8 @@ pub(super) struct Code {
     /// Where it comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
     pub(super) prints_into_files: bool,
+    /// What the files hold of which BEGIN reads lines.
+    pub(super) read_files: Vec<Arc<[u8]>>,
     /// The initial values of the global variables.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
@@ -265,6 +267,8 @@ pub(super) enum Get {
     Index(Box<Get>, Box<Get>),
     /// With the index of a separator.
     Split(Box<Get>, Table, usize),
+    /// Reads the next line of the file with this number into a variable.
+    ReadLine(usize, Box<LValue>),
     Substitute {
         all: bool,
         pattern: usize,
@@ -454,6 +458,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Split(..)
             | Get::Substitute { .. }
             | Get::Find(..)
+            | Get::ReadLine(..)
             | Get::Of(LValue::FieldCount)
     )
 }

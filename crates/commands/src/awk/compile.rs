@@ -13,6 +13,7 @@ use super::format::{self, Piece};
 use super::kept_order::{KeyOrder, Known};
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
+use super::read_lines::ReadFile;
 use super::rules;
 use super::text::Text;
 use super::tree::{Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
@@ -45,6 +46,8 @@ pub(super) struct InitialState<'a> {
     /// Where the program comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
     pub(super) prints_into_files: bool,
+    /// Files of which BEGIN reads lines.
+    pub(super) read_files: Vec<ReadFile>,
     /// The variables of the command line that never change.
     pub(super) constants: BTreeMap<String, Vec<u8>>,
 }
@@ -111,6 +114,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         end,
         source: given.source.clone(),
         prints_into_files: given.prints_into_files,
+        read_files: given.read_files.iter().map(|(_, content)| Arc::clone(content)).collect(),
         globals,
         arrays: compiler.tables.len(),
         in_kept_order: None,

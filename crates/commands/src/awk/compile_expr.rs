@@ -5,6 +5,7 @@ use crate::{Accept, Declined};
 use super::code::{Get, LValue, comparison, either};
 use super::compile::Compiler;
 use super::names::Owner;
+use super::read_lines::ReadFile;
 use super::tree::{Builtin, Expr};
 
 /// Whether logarithms and the like come from the system's library.
@@ -136,6 +137,13 @@ impl Compiler<'_> {
                 Ok(Get::Index(text, self.boxed(&args[1])?))
             }
             Builtin::Split => self.split(args),
+            Builtin::ReadLine => {
+                let is_it = |(name, _): &ReadFile| matches!(&args[1], Expr::Text(text) if text == name);
+                let Some(file) = self.given.read_files.iter().position(is_it) else {
+                    return Declined::because("a side effect: getline");
+                };
+                Ok(Get::ReadLine(file, Box::new(self.assignable(&args[0])?)))
+            }
             Builtin::Sub => self.substitute(args, false),
             Builtin::Gsub => self.substitute(args, true),
             Builtin::Match => {

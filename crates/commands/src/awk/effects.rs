@@ -308,6 +308,14 @@ impl<'a> Looker<'a> {
                 uses.add(made);
                 Ok(uses)
             }
+            Expr::Builtin(Builtin::ReadLine, args) => {
+                // The place in the file is like a variable that it counts on.
+                let (mut uses, _) = self.place(inside, &args[0])?;
+                let place = Thing::Variable(Owner::Program, "getline".to_owned());
+                uses.reads.insert(place.clone());
+                uses.writes.insert(place);
+                Ok(uses)
+            }
             _ => self.side_by_side(inside, expr.parts()),
         }
     }

@@ -5,6 +5,7 @@ use crate::{Accept, Declined};
 use super::environment;
 use super::lex::Token;
 use super::parse::Parser;
+use super::read_lines;
 use super::tree::{Arith, Builtin, Expr, Order};
 
 fn two(left: Expr, right: Expr) -> (Box<Expr>, Box<Expr>) {
@@ -277,11 +278,13 @@ impl Parser<'_> {
             Token::Sign("(") => self.group(),
             Token::Sign("getline") => {
                 self.advance()?;
-                let mut parts: Vec<Expr> = self.getline_target()?.into_iter().collect();
-                if self.eat("<")? {
-                    parts.push(self.primary()?);
+                let target = self.getline_target()?;
+                let file = if self.eat("<")? { Some(self.primary()?) } else { None };
+                // Awks disagree whether a concatenation behind it belongs to the name.
+                match read_lines::of(target.as_ref(), file.as_ref()).filter(|_| !self.begins_operand()) {
+                    Some(line) => Ok(line),
+                    None => Ok(Expr::Getline(target.into_iter().chain(file).collect())),
                 }
-                Ok(Expr::Getline(parts))
             }
             _ => self.unexpected(),
         }

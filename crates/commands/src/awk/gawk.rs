@@ -78,6 +78,12 @@ pub(super) fn check(
     if let Some((name, _)) = line.variables.iter().find(|(name, _)| is_refused(name)) {
         return Declined::because(format!("-v {name}"));
     }
+    // gawk rejects some such programs, and some not.
+    if line.script.is_some() && !line.program.ends_with(b"\n") && !line.program.ends_with(b"}") {
+        return Declined::because(
+            "a program in a file whose last line is a pattern without a newline behind it",
+        );
+    }
     if line.variables.iter().any(|(_, value)| may_be_nan(value)) {
         return Declined::because("a variable that may be NaN");
     }

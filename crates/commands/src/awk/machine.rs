@@ -14,6 +14,7 @@ use super::format::{Conversion, Piece, Size};
 use super::number::{self, Style};
 use super::output_files::OutputFiles;
 use super::pattern::Pattern;
+use super::read_lines;
 use super::record::{Found, Record};
 use super::rules;
 use super::string_switch::Choice;
@@ -116,6 +117,8 @@ pub(super) struct Machine {
     pub(super) aside: Vec<u8>,
     /// The files that it prints into, if it prints into any.
     pub(super) files: Option<Box<OutputFiles>>,
+    /// How far each of the files of which it reads lines was read.
+    read_until: Vec<usize>,
     /// The number of files that the real awk reads now.
     pub(super) inputs: usize,
     /// Whether it shares another machine's records, and refuses order-dependent sums.
@@ -155,6 +158,7 @@ impl Machine {
             said: Vec::new(),
             aside: Vec::new(),
             files: code.prints_into_files.then(Box::default),
+            read_until: vec![0; code.read_files.len()],
             inputs: 0,
             exactly: false,
             inexact: code.in_kept_order.is_some(),
@@ -353,6 +357,17 @@ impl Machine {
             Do::Continue => return Ok(Flow::Continue),
         }
         Ok(Flow::Go)
+    }
+
+    /// Reads the next line of a file into a variable; returns whether there is one.
+    pub(super) fn read_line(&mut self, file: usize, place: &LValue) -> Ran<f64> {
+        let content = Arc::clone(&self.code.read_files[file]);
+        let Some((line, behind)) = read_lines::line_at(&content, self.read_until[file]) else {
+            return Ok(0.0);
+        };
+        self.read_until[file] = behind;
+        self.set(place, Value::input(line))?;
+        Ok(1.0)
     }
 
     /// Evaluates an expression for its effect.

@@ -47,6 +47,7 @@ mod pattern;
 mod pattern_pieces;
 mod portable_subset;
 mod print_fields;
+mod read_lines;
 mod record;
 mod rules;
 mod set_field_to_constant;
@@ -212,6 +213,7 @@ fn accept_as(
         return Declined::because("-v gives a value to what is no variable");
     }
     line.variables.extend(environment::values(&program, &names, dialect, lookup)?);
+    let read_files = read_lines::files(&program, &line, dialect, lookup)?;
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
     let kept = match analysis.array_order {
         ArrayOrder::Hidden => None,
@@ -253,6 +255,7 @@ fn accept_as(
     given.sums = sums;
     given.kept = kept;
     given.prints_into_files = files.is_some();
+    given.read_files.clone_from(&read_files);
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
     let reads = !program.rules.is_empty() || !program.end.is_empty();
@@ -339,7 +342,7 @@ fn accept_as(
         .filter(|_| by_kind && manner.record_end == b'\n');
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
-    let scripts = line.script.into_iter().collect();
+    let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
     let sharing = match (manner.shares, manner.folds) {
         (true, _) if manner.behind > 0 => {
             format!(

@@ -137,6 +137,7 @@ impl Expr {
         match self {
             Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(place),
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2),
+            Expr::Builtin(Builtin::ReadLine, args) => args.first(),
             _ => None,
         }
     }
@@ -235,6 +236,8 @@ pub(super) enum Builtin {
     System,
     Close,
     Flush,
+    /// `getline VARIABLE < "FILE"`.
+    ReadLine,
 }
 
 impl Builtin {

@@ -4,6 +4,7 @@ use crate::{Accept, Declined};
 
 use super::effects::{Looker, Thing};
 use super::names::{Owner, bodies};
+use super::read_lines;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr};
 
@@ -86,6 +87,10 @@ fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Loo
             return Ok(true);
         }
         let mut found = false;
+        // A file ends.
+        let is_line = |expr: &Expr| read_lines::file_of(expr.bare()).is_some();
+        found |= is_line(test)
+            || matches!(test, Expr::Compare(Order::Greater, line, zero) if is_line(line) && **zero == Expr::Number(0.0));
         each_expr(test, &mut |part| match part {
             Expr::Builtin(Builtin::Match | Builtin::Index, args) => found |= shrinks(&args[0]),
             Expr::Match { text, negated: false, .. } => found |= shrinks(text),
@@ -184,6 +189,7 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
                     bounded &=
                         arith.is_additive() && matches!(**value, Expr::Number(number) if number <= TURNS_MAX);
                 }
+                Expr::Builtin(Builtin::ReadLine, args) => bounded &= args.first() != Some(expr),
                 _ => {}
             });
             let is_parameter = |name: &str| {

@@ -35,7 +35,23 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
             args.push(b"-F\\n".to_vec());
         }
     }
-    let text = Writer { rng, depth: 0 }.program();
+    let mut text = Writer { rng, depth: 0 }.program();
+    let reads = rng.chance(8);
+    if reads {
+        let read = rng.pick(&[
+            "while ((getline x < \"table\") > 0) c[x]++",
+            "while ((getline x < \"table\") > 0) { n = split(x, a); c[a[1]] = a[2] }",
+            "while ((getline x < \"table\") > 0) print x, x + 1",
+            "while (getline x < \"table\") l[++n] = x",
+            "for (i = 1; (getline x < \"table\") > 0; i++) l[i] = x; print i",
+            "getline x < \"table\"; getline y < \"table\"",
+            "if ((getline x < \"table\") > 0) print x, x + 1, (x < 5), (x == \"a\"), length(x), !x",
+            "n = (getline x < \"table\"); print n, x; print (getline y < \"table\"), y",
+            "while ((getline m < \"table\") > 0 && m != \"a\") n++; print n, m",
+            "do { n++ } while ((getline y < \"table\") > 0); print n",
+        ]);
+        text = format!("BEGIN {{ {read} }}\n{text}");
+    }
     let mut program = None;
     if rng.chance(5) {
         args.extend([b"-f".to_vec(), b"program".to_vec()]);
@@ -73,6 +89,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if has_paragraphs {
         let files = case.files.iter_mut().map(|(_, content)| content);
         files.chain([&mut case.stdin]).for_each(|text| part_paragraphs(rng, text));
+    }
+    if reads {
+        case.files.push(("table".to_owned(), data(rng)));
     }
     case.files.extend(program.map(|text| ("program".to_owned(), text.into_bytes())));
     if matches!(command, "awk" | "gawk") {

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::awk::tree::{Expr, Program};
+use crate::awk::tree::{Builtin, Expr, Program};
 use crate::awk::visit::every_expr;
 
 /// Lists of the smallest table.
@@ -93,6 +93,7 @@ impl<'a> Texts<'a> {
             every_expr(program, &mut |expr| match expr {
                 Expr::Assign(place, value) if !texts.is_text(value) => found.push(&**place),
                 Expr::Update(_, place, _) | Expr::Step { place, .. } => found.push(&**place),
+                Expr::Builtin(Builtin::ReadLine, args) => found.extend(args.first()),
                 _ => {}
             });
             let before = (texts.numbers.len(), texts.of_fields);

@@ -195,6 +195,7 @@ fn changes_variables(expr: &Expr) -> bool {
             !matches!(**place, Expr::Element(..))
         }
         Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => !matches!(args.get(2), Some(Expr::Element(..))),
+        Expr::Builtin(Builtin::ReadLine, _) => true,
         _ => false,
     })
 }
