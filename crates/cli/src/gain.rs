@@ -27,16 +27,21 @@ pub fn advise(run: &mut Run, source: &Source, environment: &Environment) {
         return;
     }
     let cpu_ns: u64 = pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum();
-    let would_ns = cpu_ns as f64 / estimate.ratio();
-    let wall_ns = run.wall_ns as f64;
-    if (cpu_ns as f64) < LEAST_BUSY * wall_ns || would_ns > LARGEST_SHARE * wall_ns {
-        return;
+    if let Some(advice) = advice(cpu_ns, run.wall_ns, estimate.ratio()) {
+        run.verdict.advice = Some(advice);
     }
-    run.verdict.advice = Some(format!(
-        "`pelton run` with the same text: about {} or less instead of {}, with the same output",
-        rough(would_ns as u64),
-        rough(run.wall_ns)
-    ));
+}
+
+/// Returns the advice for a pipeline that took this CPU time and this time, if `ratio` times less CPU time gains enough.
+fn advice(cpu_ns: u64, wall_ns: u64, ratio: f64) -> Option<String> {
+    let would_ns = cpu_ns as f64 / ratio;
+    if (cpu_ns as f64) < LEAST_BUSY * wall_ns as f64 || would_ns > LARGEST_SHARE * wall_ns as f64 {
+        return None;
+    }
+    let (would, took) = (rough(would_ns as u64), rough(wall_ns));
+    Some(format!(
+        "`pelton run` with the same text: about {would} or less instead of {took}, with the same output"
+    ))
 }
 
 /// Formats a time as it is told: `0.25 s`, `3.1 s`, `4m5.012s`.
@@ -51,7 +56,20 @@ fn rough(ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::rough;
+    use super::{advice, rough};
+
+    #[test]
+    fn advice_is_given_where_run_gains_and_the_pipeline_computes() {
+        let ms = |ms: u64| ms * 1_000_000;
+        let said = advice(ms(900), ms(1000), 3.0).expect("advice");
+        assert_eq!(
+            said,
+            "`pelton run` with the same text: about 0.30 s or less instead of 1.0 s, with the same output"
+        );
+        // It waits for something else; it gains too little.
+        assert_eq!(advice(ms(300), ms(1000), 3.0), None);
+        assert_eq!(advice(ms(900), ms(1000), 1.1), None);
+    }
 
     #[test]
     fn times_are_rough() {
