@@ -1,6 +1,6 @@
 //! Paths of the workspace, and calls of cargo.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -70,25 +70,59 @@ pub fn tested_binary() -> Outcome<PathBuf> {
     Ok(dir.join("debug/pelton"))
 }
 
-/// Builds a test with these options of cargo. Returns where cargo put its executable, and the directory of its package.
-pub fn test_executable(package: &str, test: &str, options: &[&str]) -> Outcome<(PathBuf, PathBuf)> {
-    let mut command = cargo(["test", "--quiet", "--no-run", "--message-format", "json"]);
-    let mut child =
-        command.args(["-p", package, "--test", test]).args(options).stdout(Stdio::piped()).spawn()?;
-    let out = child.stdout.take().ok_or("no pipe from cargo")?;
-    let mut found = None;
-    for line in BufReader::new(out).lines() {
-        let message: Value = serde_json::from_str(&line?)?;
-        if message["target"]["name"] == test && message["profile"]["test"] == true {
-            let path = |value: &Value| value.as_str().map(PathBuf::from);
-            let dir = path(&message["manifest_path"]).and_then(|path| path.parent().map(PathBuf::from));
-            found = path(&message["executable"]).zip(dir).or(found);
-        }
+/// A program that holds tests.
+pub struct TestProgram {
+    /// The name of its file or crate, without suffix.
+    pub name: String,
+    /// Its source file, from the root of the checkout.
+    pub source: PathBuf,
+    /// Where cargo put it.
+    pub executable: PathBuf,
+    /// The directory of its package, in which it runs.
+    pub directory: PathBuf,
+}
+
+/// Builds the test programs that these options of `cargo test` choose.
+///
+/// # Errors
+/// If one cannot be built.
+pub fn build_tests<'o>(options: impl IntoIterator<Item = &'o str>) -> Outcome<Vec<TestProgram>> {
+    let mut build = cargo(["test", "--quiet", "--no-run", "--message-format", "json-render-diagnostics"]);
+    let mut child = build.args(options).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let messages = child.stdout.take().ok_or("no pipe from cargo")?;
+    let mut programs = Vec::new();
+    for message in serde_json::Deserializer::from_reader(BufReader::new(messages)).into_iter::<Value>() {
+        programs.extend(test_program(&message?));
     }
     if !child.wait()?.success() {
-        return Err(format!("{test} cannot be built").into());
+        return Err("the tests cannot be built".into());
     }
-    found.ok_or_else(|| format!("cargo names no executable of {test}").into())
+    Ok(programs)
+}
+
+/// Returns the test program that a message of cargo's reports.
+fn test_program(message: &Value) -> Option<TestProgram> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let executable = text(&message["executable"]).filter(|_| message["profile"]["test"] == true)?;
+    let mut directory = PathBuf::from(text(&message["manifest_path"])?);
+    directory.pop();
+    let source = PathBuf::from(text(&message["target"]["src_path"])?);
+    Some(TestProgram {
+        name: text(&message["target"]["name"])?,
+        source: source.strip_prefix(root()).unwrap_or(&source).to_owned(),
+        executable: executable.into(),
+        directory,
+    })
+}
+
+/// Builds a test with these options of cargo. Returns where cargo put its executable, and the directory of its package.
+pub fn test_executable(package: &str, test: &str, options: &[&str]) -> Outcome<(PathBuf, PathBuf)> {
+    let chosen = ["-p", package, "--test", test];
+    let mut programs = build_tests(chosen.into_iter().chain(options.iter().copied()))?.into_iter();
+    let found = programs.find(|program| program.name == test);
+    let TestProgram { executable, directory, .. } =
+        found.ok_or_else(|| format!("cargo names no executable of {test}"))?;
+    Ok((executable, directory))
 }
 
 /// Returns the cargo options that link as the release binary is linked.

@@ -1,10 +1,9 @@
-//! `cargo xtask dist`: what is given to users: archives of the static binary with its manual, completions and licences, a
-//! Debian package, a script that installs an archive, and checksums.
+//! `cargo xtask dist`: builds the files of a release: archives of the static binary with its manual, completions and
+//! licences, a Debian package, a script that installs an archive, and checksums.
 //!
 //! Made twice of the same commit, the files are the same: names are sorted, times are the commit's, owners are root, and no
 //! path of the machine that builds is in the binary.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -71,11 +70,10 @@ pub fn make(binary: &Path, out: &Path, effort: Effort) -> Outcome<Vec<PathBuf>> 
         release.archive(out, "tar.gz", &format!("gzip -{}n", effort.level(9)))?,
         release.debian_package(&tree, out)?,
     ];
-    fs::remove_dir_all(&tree)?;
     fs::copy(root().join(INSTALLER), out.join(INSTALLER))?;
     made.push(out.join(INSTALLER));
     let sums = out.join("SHA256SUMS");
-    fs::write(&sums, checksums(&made)?)?;
+    fs::write(&sums, checksums(out, &made)?)?;
     made.push(sums);
     Ok(made)
 }
@@ -134,7 +132,7 @@ impl Release {
         Ok(archive)
     }
 
-    /// Makes a package for Debian and its relatives. It needs nothing: the binary is static.
+    /// Makes a package for Debian and its relatives, of the tree, which it consumes. The binary is static and needs nothing.
     fn debian_package(&self, tree: &Path, out: &Path) -> Outcome<PathBuf> {
         let architecture = match self.machine {
             "x86_64" => "amd64",
@@ -142,7 +140,8 @@ impl Release {
             other => return Err(format!("Debian has no name for the machine {other} here").into()),
         };
         let root = out.join("deb");
-        copy_tree(tree, &root.join("usr"))?;
+        fs::create_dir(&root)?;
+        fs::rename(tree, root.join("usr"))?;
         // Where Debian's zsh looks, and what its policy asks for.
         let zsh = root.join("usr/share/zsh");
         fs::rename(zsh.join("site-functions"), zsh.join("vendor-completions"))?;
@@ -230,16 +229,10 @@ fn licences_of_dependencies() -> Outcome<String> {
     Ok(format!("Crates in the binary, and their licences:\n\n{}\n", lines.join("\n")))
 }
 
-/// Returns the lines of `sha256sum` for these files.
-fn checksums(files: &[PathBuf]) -> Outcome<String> {
-    let mut lines = String::new();
-    for file in files {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let said = output(Command::new("sha256sum").arg(file))?;
-        let sum = said.split_whitespace().next().ok_or("sha256sum prints no sum")?;
-        writeln!(lines, "{sum}  {name}")?;
-    }
-    Ok(lines)
+/// Returns the lines of `sha256sum` for these files of a directory.
+fn checksums(dir: &Path, files: &[PathBuf]) -> Outcome<String> {
+    let names = files.iter().filter_map(|file| file.file_name());
+    output(Command::new("sha256sum").args(names).current_dir(dir))
 }
 
 fn output(command: &mut Command) -> Outcome<String> {
@@ -261,20 +254,6 @@ fn write(to: &Path, text: &str) -> Outcome {
     fs::create_dir_all(to.parent().ok_or("a file in no directory")?)?;
     fs::write(to, text)?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o644))?;
-    Ok(())
-}
-
-fn copy_tree(from: &Path, to: &Path) -> Outcome {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_tree(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
     Ok(())
 }
 

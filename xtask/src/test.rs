@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::test_programs::{self, TestProgram};
-use crate::{Outcome, quick, setup};
-use workbench::cargo_workspace::{cargo, static_options, target_dir};
+use crate::{Outcome, quick, setup, test_programs};
+use workbench::cargo_workspace::{TestProgram, cargo, static_options, target_dir};
 use workbench::steps::{all, seconds, step, timed};
 
 /// Sets up, checks and tests, even after a failure. The last lines are cargo test's own, and their sum.

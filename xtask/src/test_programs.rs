@@ -4,32 +4,19 @@
 //! the cores idle for a third of the run.
 
 use std::collections::VecDeque;
-use std::io::{BufReader, Read as _};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::Outcome;
-use workbench::cargo_workspace::{cargo, root};
+use workbench::cargo_workspace::{TestProgram, build_tests};
 
 /// Programs that take longest. They begin first, so that none of them keeps a core waiting for another at the end.
 const LONGEST: [&str; 9] =
     ["differential", "quick", "cases", "add_examples", "install", "doctor", "interrupts", "docs", "scripts"];
-
-/// A program that holds tests.
-pub(crate) struct TestProgram {
-    /// The name of its file or crate, without suffix.
-    name: String,
-    /// Its source file, from the root of the checkout.
-    source: PathBuf,
-    executable: PathBuf,
-    /// The directory of its package, in which it runs.
-    directory: PathBuf,
-}
 
 /// What a program printed, and how it ended.
 pub(crate) struct Ended {
@@ -42,38 +29,14 @@ pub(crate) struct Ended {
     pub(crate) success: bool,
 }
 
-/// Builds the test programs of the workspace with these options of cargo.
+/// Builds the test programs of the workspace with these options of cargo; those that take longest come first.
 pub(crate) fn build(options: &[String]) -> Outcome<Vec<TestProgram>> {
-    let mut build = cargo(["test", "--workspace", "--locked", "--all-targets", "--no-run", "--quiet"]);
-    build.args(["--message-format", "json-render-diagnostics"]).args(options);
-    let mut child = build.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let messages = child.stdout.take().ok_or("no pipe from cargo")?;
-    let mut programs = Vec::new();
-    for message in serde_json::Deserializer::from_reader(BufReader::new(messages)).into_iter::<Value>() {
-        programs.extend(program(&message?));
-    }
-    if !child.wait()?.success() {
-        return Err("the tests cannot be built".into());
-    }
+    let all = ["--workspace", "--locked", "--all-targets"];
+    let mut programs = build_tests(all.into_iter().chain(options.iter().map(String::as_str)))?;
     programs.sort_by_key(|program| {
         LONGEST.iter().position(|name| *name == program.name).unwrap_or(LONGEST.len())
     });
     Ok(programs)
-}
-
-/// Returns the test program that a message of cargo's reports.
-fn program(message: &Value) -> Option<TestProgram> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let executable = text(&message["executable"]).filter(|_| message["profile"]["test"] == true)?;
-    let mut directory = PathBuf::from(text(&message["manifest_path"])?);
-    directory.pop();
-    let source = PathBuf::from(text(&message["target"]["src_path"])?);
-    Some(TestProgram {
-        name: text(&message["target"]["name"])?,
-        source: source.strip_prefix(root()).unwrap_or(&source).to_owned(),
-        executable: executable.into(),
-        directory,
-    })
 }
 
 /// Runs programs, as many at a time as there are cores, and calls `ended` for each as it ends.

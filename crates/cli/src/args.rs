@@ -43,7 +43,7 @@ See:
   time         Run a pipeline unchanged: what each stage cost and waited for
   explain      What `run` would do with a pipeline, and why; nothing is run
   watch        What pipelines that already run do now, and who sets the pace
-  doctor       Why a running process is stuck: who waits for whom
+  doctor       Why a running process is stuck, and which other it waits for
   compare      Whether a change helped: two texts run in turns
 
 Run:

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What such a stage is called on the command line; no help mentions it.
 #[derive(Args)]
@@ -85,7 +85,9 @@ impl Stamps {
         let (generated, arrived) = (nameless()?, nameless()?);
         let own = std::env::current_exe().map_err(cannot)?;
         let path = |file: &File| format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-        let stage = |file: &File| format!(" | {} stamp {}", quoted(&own), path(file));
+        let stage = |file: &File| {
+            format!(" | {} stamp {}", pelton_run::script::quoted(&own.to_string_lossy()), path(file))
+        };
         let (head, rest) = text.split_at(first.span.end);
         let (middle, tail) = rest.split_at(last.span.end - first.span.end);
         let stamped = format!("{head}{}{middle}{}{tail}", stage(&generated), stage(&arrived));
@@ -140,10 +142,6 @@ impl Stamps {
             own_cpu_ns as f64 / 1e9
         ));
     }
-}
-
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
 fn batches(mut file: &File, start_ns: u64) -> Vec<Batch> {

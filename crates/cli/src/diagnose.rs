@@ -53,7 +53,7 @@ pub fn snippet(
 
 /// Finds the program in PATH with the nearest name, if one is near.
 pub fn similar_program(name: &str) -> Option<String> {
-    let near = if name.len() <= 3 { 1 } else { 2 };
+    let near = near(name);
     let path = std::env::var_os("PATH")?;
     // Among equal distances, prefer a name that `name` is a prefix of: `sor` is `sort` rather than `sar`.
     let mut best: Option<(usize, bool, String)> = None;
@@ -69,10 +69,9 @@ pub fn similar_program(name: &str) -> Option<String> {
     best.map(|(.., name)| name)
 }
 
-/// Whether a program of this name is in PATH.
-pub fn is_program(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    !name.is_empty() && std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+/// Returns how many letters may differ in a name that is meant.
+pub fn near(name: &str) -> usize {
+    if name.len() <= 3 { 1 } else { 2 }
 }
 
 fn names_in(directory: &Path) -> Vec<String> {

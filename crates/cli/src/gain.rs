@@ -17,7 +17,8 @@ const LARGEST_SHARE: f64 = 0.7;
 pub fn advise(run: &mut Run, source: &Source, environment: &Environment) {
     let Source::Text(request, plan) = source else { return };
     let [pipeline] = run.pipelines.as_slice() else { return };
-    if run.wall_ns < SHORTEST_NS {
+    let cpu_ns: u64 = pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum();
+    if run.wall_ns < SHORTEST_NS || !is_busy(cpu_ns, run.wall_ns) {
         return;
     }
     let explained = pelton_run::explain(plan, request, environment, &Switches::default(), false);
@@ -26,16 +27,20 @@ pub fn advise(run: &mut Run, source: &Source, environment: &Environment) {
     if !one.planned.is_one_pass() || !estimate.not_counted.is_empty() {
         return;
     }
-    let cpu_ns: u64 = pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum();
     if let Some(advice) = advice(cpu_ns, run.wall_ns, estimate.ratio()) {
         run.verdict.advice = Some(advice);
     }
 }
 
+/// Whether a pipeline that took this CPU time and this time computed for most of it.
+fn is_busy(cpu_ns: u64, wall_ns: u64) -> bool {
+    cpu_ns as f64 >= LEAST_BUSY * wall_ns as f64
+}
+
 /// Returns the advice for a pipeline that took this CPU time and this time, if `ratio` times less CPU time gains enough.
 fn advice(cpu_ns: u64, wall_ns: u64, ratio: f64) -> Option<String> {
     let would_ns = cpu_ns as f64 / ratio;
-    if (cpu_ns as f64) < LEAST_BUSY * wall_ns as f64 || would_ns > LARGEST_SHARE * wall_ns as f64 {
+    if !is_busy(cpu_ns, wall_ns) || would_ns > LARGEST_SHARE * wall_ns as f64 {
         return None;
     }
     let (would, took) = (rough(would_ns as u64), rough(wall_ns));

@@ -1,8 +1,10 @@
 //! What a user probably meant, where the shell or the command line made something else of it.
 
-use crate::diagnose;
+use crate::diagnose::near;
 use crate::failure::Failure;
 use clap::{ArgAction, Command};
+use pelton_run::script::quoted;
+use pelton_run::{Environment, find_program};
 use pelton_sys::{processes, procfs};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -30,11 +32,11 @@ pub fn unknown_verb(word: &str, root: &Command) -> Failure {
     if let Some(similar) = nearest(word, verbs) {
         return failure.with_help(format!("pelton {similar}, or pelton --help"));
     }
-    if diagnose::is_program(word) {
-        let words = std::env::args().skip_while(|arg| arg != word);
-        let line: Vec<String> = words.map(|word| as_word(&word)).collect();
+    if find_program(word.as_bytes(), &Environment::inherit()).is_some() {
+        let words = std::env::args_os().skip_while(|arg| *arg != *word);
+        let words: Vec<OsString> = words.collect();
         return Failure::new(format!("`{word}` is a program, not a command of pelton"))
-            .with_help(format!("pelton time {}", line.join(" ")));
+            .with_help(format!("pelton time {}", as_line(&words)));
     }
     failure.with_help("pelton --help")
 }
@@ -42,7 +44,7 @@ pub fn unknown_verb(word: &str, root: &Command) -> Failure {
 /// Returns the name that is meant, if one is near: it begins so, or two letters differ.
 fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let rank = |name: &&str| (!name.starts_with(wanted), strsim::osa_distance(wanted, name));
-    let near = if wanted.len() <= 3 { 1 } else { 2 };
+    let near = near(wanted);
     names
         .min_by_key(rank)
         .filter(|name| name.starts_with(wanted) || strsim::osa_distance(wanted, name) <= near)
@@ -94,15 +96,11 @@ pub fn readers_beside(words: &[OsString]) -> Option<String> {
     if readers.is_empty() {
         return None;
     }
-    let own: Vec<String> = words.iter().map(|word| as_word(&word.to_string_lossy())).collect();
-    let own = own.join(" ");
+    let own = as_line(words);
     if !readers.iter().all(|reader| is_whole_command(reader)) {
         return Some(format!("only `{own}` was timed: the shell ran what reads its output"));
     }
-    let readers: Vec<String> = readers
-        .iter()
-        .map(|words| words.iter().map(|word| as_word(word)).collect::<Vec<_>>().join(" "))
-        .collect();
+    let readers: Vec<String> = readers.iter().map(|words| as_line(words)).collect();
     let readers = readers.join(" | ");
     let all = quoted(&format!("{own} | {readers}"));
     Some(format!(
@@ -150,8 +148,10 @@ fn shortened(text: &str) -> String {
     first.chars().take(CHARS_MAX).chain(" …".chars()).collect()
 }
 
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+/// Returns words as one would type them.
+fn as_line(words: &[impl AsRef<OsStr>]) -> String {
+    let words: Vec<String> = words.iter().map(|word| as_word(&word.as_ref().to_string_lossy())).collect();
+    words.join(" ")
 }
 
 /// Returns a word as one would type it: quoted only where it must be.

@@ -210,3 +210,12 @@ fn a_report_in_a_file_is_as_wide_as_columns_says() {
         assert!(widest <= Some(columns), "{columns}:\n{text}");
     }
 }
+
+#[test]
+fn a_word_that_is_no_text_is_shown_as_well_as_it_can_be() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    let output = command.arg("grep").arg(std::ffi::OsStr::from_bytes(b"a\xff")).output().expect("it runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && stderr.contains("pelton time grep"), "{stderr}");
+}

@@ -107,7 +107,7 @@ pub fn rewritten(
 pub fn quoted(text: &str, shell: Completing) -> String {
     match shell {
         Completing::Fish => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
-        Completing::Bash | Completing::Zsh => format!("'{}'", text.replace('\'', "'\\''")),
+        Completing::Bash | Completing::Zsh => pelton_run::script::quoted(text),
     }
 }
 

@@ -84,6 +84,9 @@ impl Line {
     /// # Errors
     /// Declines if BEGIN, in which they do not hold yet, could tell.
     pub(super) fn set_from_the_start(&mut self, program: &Program) -> Accept<()> {
+        if self.set_behind_begin.is_empty() {
+            return Ok(());
+        }
         let names = || self.set_behind_begin.iter().map(|(name, _)| name);
         let is_set = |name: &String| names().any(|known| known == name);
         let tells = |expr: &Expr| match expr {
@@ -99,7 +102,7 @@ impl Line {
                 told |= statement.parts().0.into_iter().any(|expr| any_part(expr, tells));
             });
         }
-        if told && !self.set_behind_begin.is_empty() {
+        if told {
             return Declined::because("an assignment among the files, which BEGIN precedes");
         }
         self.variables.append(&mut self.set_behind_begin);
@@ -333,8 +336,7 @@ fn is_positive(program: &Program, index: &Expr) -> bool {
         }
         Expr::Step { place, by, .. } if **place == *index => positive &= *by > 0.0,
         Expr::Update(_, place, _) if **place == *index => positive = false,
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => positive &= args.get(2) != Some(index),
-        Expr::Builtin(Builtin::ReadLine, args) => positive &= args.first() != Some(index),
+        Expr::Builtin(..) => positive &= expr.changed_place() != Some(index),
         _ => {}
     });
     for (_, statement) in bodies(program) {

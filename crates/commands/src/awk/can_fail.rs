@@ -69,10 +69,7 @@ impl<'a> Bounds<'a> {
             }
             Expr::Step { place, by, .. } if *by < 0.0 => lowered.extend(name_of(place)),
             Expr::Step { place, .. } => assigned.push((place, true)),
-            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => {
-                bounds.others.extend(args.get(2).and_then(name_of));
-            }
-            Expr::Builtin(Builtin::ReadLine, args) => bounds.others.extend(args.first().and_then(name_of)),
+            Expr::Builtin(..) => bounds.others.extend(expr.changed_place().and_then(name_of)),
             Expr::Getline(parts) => bounds.others.extend(parts.iter().filter_map(name_of)),
             _ => {}
         });

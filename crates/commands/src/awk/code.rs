@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Dialect;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
@@ -56,7 +55,6 @@ pub(super) struct Code {
     pub(super) fields: Separator,
     /// Where records end, and in paragraph mode lines.
     pub(super) record_end: u8,
-    pub(super) dialect: Dialect,
     /// Whether records end at empty lines only.
     pub(super) has_paragraphs: bool,
     /// The indices of sums: variables and arrays.
@@ -307,6 +305,11 @@ pub(super) enum ReplacementPart {
 }
 
 impl Code {
+    /// Whether each line is a record: what works on whole lines may then be used.
+    pub(super) fn has_lines(&self) -> bool {
+        self.record_end == b'\n' && !self.has_paragraphs
+    }
+
     /// Returns the pattern that a record must match for the only rule to have an effect.
     pub(super) fn gate_of(rules: &[Rule]) -> Option<usize> {
         match rules {

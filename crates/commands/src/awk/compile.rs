@@ -121,7 +121,6 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
-        dialect: given.dialect,
         has_paragraphs: given.rs.is_empty(),
         sums,
         gate,

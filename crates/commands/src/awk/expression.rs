@@ -2,6 +2,7 @@
 
 use crate::{Accept, Declined};
 
+use super::Dialect;
 use super::environment;
 use super::lex::Token;
 use super::parse::Parser;
@@ -161,7 +162,7 @@ impl Parser<'_> {
     pub(super) fn concatenation(&mut self) -> Accept<Expr> {
         let mut left = self.additive()?;
         while self.begins_operand() {
-            if !self.lexer.has_own_rules() {
+            if self.lexer.dialect == Dialect::Portable {
                 refuse_not(&left)?;
             }
             let right = self.additive()?;
@@ -253,7 +254,7 @@ impl Parser<'_> {
         for (sign, by) in [("++", 1.0), ("--", -1.0)] {
             if expr.is_place() && self.eat(sign)? {
                 // mawk begins a regular expression there.
-                if (self.is("/") || self.is("/=")) && !self.lexer.is_gawks() {
+                if (self.is("/") || self.is("/=")) && !self.lexer.dialect.is_gawk() {
                     return Declined::because(format!("a slash behind {sign}"));
                 }
                 return Ok(Expr::Step { place: Box::new(expr), by, before: false });

@@ -79,18 +79,18 @@ pub(super) struct AwkKernel {
 impl AwkKernel {
     pub(super) fn new(compiled: &Compiled, manner: ProgramTraits, firsts: Option<FirstOfEachKey>) -> Self {
         let machine = Machine::new(compiled);
-        let by_lines = !compiled.code.has_paragraphs;
-        let gate = compiled.code.gate.filter(|_| by_lines && manner.record_end == b'\n');
+        let gate = compiled.code.gate.filter(|_| compiled.code.has_lines());
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
-        let passes = by_lines.then(|| Passes::of(&compiled.code, &compiled.patterns)).flatten();
+        let passes = Passes::of(&compiled.code, &compiled.patterns);
+        let has_paragraphs = compiled.code.has_paragraphs;
         AwkKernel {
             machine,
             manner,
-            paragraphs: (!by_lines).then(|| Paragraphs::new(compiled.code.dialect)),
+            paragraphs: has_paragraphs.then(|| Paragraphs::new(manner.rules.variant)),
             gate,
             passes,
-            lengths: by_lines.then(|| Lengths::of(&compiled.code)).flatten(),
-            assigned: by_lines.then(|| Assigned::of(&compiled.code)).flatten(),
+            lengths: Lengths::of(&compiled.code),
+            assigned: Assigned::of(&compiled.code),
             printed: None,
             firsts,
             left: Vec::new(),
@@ -107,9 +107,7 @@ impl AwkKernel {
             let ran = self.machine.begin();
             self.stopped(ran);
             self.machine.check_sums();
-            if self.paragraphs.is_none() {
-                self.printed = Printed::of(&self.machine.code, &self.machine.globals);
-            }
+            self.printed = Printed::of(&self.machine.code, &self.machine.globals);
             if let Some(firsts) = &mut self.firsts {
                 let globals = &self.machine.globals;
                 firsts.begin(globals[SUBSEP].bytes().unwrap_or_default(), globals[ORS].bytes());

@@ -18,7 +18,7 @@ pub(super) struct Lengths {
 impl Lengths {
     /// `None` if the program is of another kind.
     pub(super) fn of(code: &Code) -> Option<Lengths> {
-        let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
+        let plain = code.has_lines() && code.begin.is_empty() && code.end.is_empty();
         let ends_lines =
             matches!(&code.globals[ORS], Value::Text(end) | Value::Input(end) if end.bytes() == b"\n");
         let [rule] = code.rules.as_slice() else { return None };

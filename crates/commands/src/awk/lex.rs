@@ -39,20 +39,10 @@ const SIGNS: &[&str] = &[
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
 }
 
 impl<'a> Lexer<'a> {
-    /// Whether the program is read by the rules of one awk, not by those in which all agree.
-    pub(super) fn has_own_rules(&self) -> bool {
-        self.dialect != Dialect::Portable
-    }
-
-    /// Whether the program is gawk's.
-    pub(super) fn is_gawks(&self) -> bool {
-        self.dialect.is_gawk()
-    }
-
     pub(super) fn new(text: &'a [u8], dialect: Dialect) -> Self {
         Lexer { text, at: 0, dialect }
     }

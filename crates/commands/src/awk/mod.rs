@@ -332,14 +332,13 @@ fn accept_as(
         loops: loops(&program),
     };
     // Omitted records are no record's neighbours, and are not counted.
-    let by_kind = by_lines
-        && !manner.counts
+    let by_kind = !manner.counts
         && !visit::any_statement(&program, |statement| matches!(statement, tree::Statement::NextFile))
         && !analysis.counts
         && !warns
         && analysis.joined.iter().all(|name| name != LAST_RECORD);
     let firsts = FirstOfEachKey::of(&program, &line.program, &compiled.code.fields)
-        .filter(|_| by_kind && manner.record_end == b'\n');
+        .filter(|_| by_kind && compiled.code.has_lines());
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();

@@ -7,6 +7,7 @@ use crate::{Accept, Declined};
 use super::Dialect;
 use super::fields::Separator;
 use super::machine::Ran;
+use super::rules::Variant;
 use super::tree::{Builtin, Expr, Program};
 use super::visit::any_expr;
 
@@ -17,21 +18,20 @@ pub(super) struct Paragraphs {
     begun: Vec<u8>,
     /// How many of its bytes are known to hold no empty line.
     searched: usize,
-    /// How many empty lines at the beginning of an input are passed over, and how many of them may still be.
-    leading: (usize, usize),
+    /// How many newlines at the start of an input are skipped.
+    leading_max: usize,
+    /// How many more may be skipped here.
+    skip_max: usize,
 }
 
-/// mawk of 2020 passes over empty lines at the beginning of its first buffer only. Behind it they are those between two
-/// paragraphs, of which the first is empty, or begins with a newline.
+/// mawk 1.3.4 20200120 skips newlines at the start of an input only within the first 4096 bytes. Any after those separate
+/// paragraphs: the first paragraph is then empty, or starts with a newline.
 const FIRST_BUFFER_BYTES: usize = 4096;
 
 impl Paragraphs {
-    pub(super) fn new(dialect: Dialect) -> Self {
-        let leading = match dialect {
-            Dialect::Mawk { is_2025: false } => FIRST_BUFFER_BYTES,
-            _ => usize::MAX,
-        };
-        Paragraphs { begun: Vec::new(), searched: 0, leading: (leading, leading) }
+    pub(super) fn new(variant: Variant) -> Self {
+        let leading_max = if variant == Variant::Mawk { FIRST_BUFFER_BYTES } else { usize::MAX };
+        Paragraphs { begun: Vec::new(), searched: 0, leading_max, skip_max: leading_max }
     }
 
     /// Declines separators of fields that newlines would have to be added to. In gawk the same holds for those of
@@ -51,7 +51,7 @@ impl Paragraphs {
     pub(super) fn begin(&mut self) {
         self.begun.clear();
         self.searched = 0;
-        self.leading.1 = self.leading.0;
+        self.skip_max = self.leading_max;
     }
 
     /// Calls `each` for the paragraphs that end in this block, until one of the calls ends the program.
@@ -67,17 +67,17 @@ impl Paragraphs {
         let mut searched = self.searched;
         loop {
             // Empty lines before a paragraph.
-            let empty = text[start..].iter().take_while(|byte| **byte == b'\n').count().min(self.leading.1);
+            let empty = text[start..].iter().take_while(|byte| **byte == b'\n').count().min(self.skip_max);
             start += empty;
-            // All that follow another paragraph.
-            self.leading.1 =
-                if start < text.len() && text[start] != b'\n' { usize::MAX } else { self.leading.1 - empty };
+            // Behind a paragraph all of them are skipped.
+            let is_paragraph = text.get(start).is_some_and(|byte| *byte != b'\n');
+            self.skip_max = if is_paragraph { usize::MAX } else { self.skip_max - empty };
             searched = searched.max(start);
             let Some(end) = memchr::memmem::find(&text[searched..], b"\n\n").map(|at| searched + at) else {
                 break;
             };
             each(&text[start..end])?;
-            self.leading.1 = usize::MAX;
+            self.skip_max = usize::MAX;
             start = end + 2;
         }
         // The last byte may be the first of two newlines.
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn paragraphs(text: &[u8], block_bytes: usize) -> Vec<Vec<u8>> {
-        let (mut paragraphs, mut found) = (Paragraphs::new(Dialect::Mawk { is_2025: true }), Vec::new());
+        let (mut paragraphs, mut found) = (Paragraphs::new(Variant::Gawk), Vec::new());
         paragraphs.begin();
         let mut each = |text: &[u8]| {
             found.push(text.to_vec());

@@ -44,7 +44,7 @@ impl Printed {
             return None;
         };
         let [action] = action.as_slice() else { return None };
-        if code.record_end != b'\n' || !code.end.is_empty() || matches!(code.fields, Separator::Pattern(_)) {
+        if !code.has_lines() || !code.end.is_empty() || matches!(code.fields, Separator::Pattern(_)) {
             return None;
         }
         let mut printed = Printed {

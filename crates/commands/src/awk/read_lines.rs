@@ -13,7 +13,7 @@ use super::arguments::Line;
 use super::names::is_special;
 use super::tree::{Builtin, Expr, Program, Statement};
 use super::visit::{
-    any_below, any_expr, any_part, any_statement, each_expr, each_statement, every_statement,
+    any_below, any_expr, any_part, any_statement, each_expr, each_statement, every_expr, every_statement,
 };
 
 /// A file, by name, and what it holds.
@@ -40,7 +40,7 @@ pub(super) fn file_of(expr: &Expr) -> Option<&[u8]> {
     }
 }
 
-/// Reads the files of which the program reads lines.
+/// Reads the files that the program reads with `getline`.
 ///
 /// # Errors
 /// Declines programs that read elsewhere than in BEGIN, close files, write some, or end lines in another way; and files that
@@ -51,20 +51,24 @@ pub(super) fn files(
     dialect: Dialect,
     lookup: &dyn Lookup,
 ) -> Accept<Vec<ReadFile>> {
-    let mut names = BTreeSet::new();
+    let mut reads_in_all = 0;
+    every_expr(program, &mut |expr| reads_in_all += usize::from(file_of(expr).is_some()));
+    if reads_in_all == 0 {
+        return Ok(Vec::new());
+    }
+    let (mut names, mut reads_in_begin) = (BTreeSet::new(), 0);
     for statement in program.begin.iter().flatten() {
         each_statement(statement, &mut |statement| {
             for expr in statement.parts().0 {
-                each_expr(expr, &mut |part| names.extend(file_of(part)));
+                each_expr(expr, &mut |part| {
+                    reads_in_begin += usize::from(file_of(part).is_some());
+                    names.extend(file_of(part));
+                });
             }
         });
     }
-    let without_begin = Program { begin: Vec::new(), ..program.clone() };
-    if any_expr(&without_begin, |expr| file_of(expr).is_some()) {
+    if reads_in_all > reads_in_begin {
         return Declined::because("a side effect: getline behind BEGIN");
-    }
-    if names.is_empty() {
-        return Ok(Vec::new());
     }
     let reads = |statement: &Statement| {
         statement.parts().0.into_iter().any(|expr| any_part(expr, |part| file_of(part).is_some()))

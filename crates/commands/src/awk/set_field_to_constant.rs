@@ -29,7 +29,7 @@ const REST: usize = 16;
 impl Assigned {
     /// `None` if the program is of another kind.
     pub(super) fn of(code: &Code) -> Option<Assigned> {
-        let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
+        let plain = code.has_lines() && code.begin.is_empty() && code.end.is_empty();
         let always = |rule: &Rule| matches!(rule.when, When::Always | When::If(Get::Number(1.0)));
         let actions: Vec<&Do> = code.rules.iter().flat_map(|rule| &rule.action).collect();
         let [Do::Run(Get::Assign(place, text)), Do::PrintRecord] = actions.as_slice() else { return None };

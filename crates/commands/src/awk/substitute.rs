@@ -147,7 +147,7 @@ pub(super) struct Passes {
 impl Passes {
     /// `None` if the program is of another kind.
     pub(super) fn of(code: &Code, patterns: &[Pattern]) -> Option<Passes> {
-        let plain = code.record_end == b'\n' && code.begin.is_empty() && code.end.is_empty();
+        let plain = code.has_lines() && code.begin.is_empty() && code.end.is_empty();
         if !plain
             || !matches!(&code.globals[ORS], Value::Text(end) | Value::Input(end) if end.bytes() == b"\n")
         {

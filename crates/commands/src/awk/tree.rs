@@ -10,8 +10,8 @@ pub(super) struct Program {
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Vec<Statement>>,
     pub(super) functions: Vec<Function>,
-    /// Names of which the text asks the length before it uses them as arrays; those of parameters with the function's
-    /// number.
+    /// Names whose `length` occurs in the text before anything shows that they are arrays. A parameter's name comes with the
+    /// number of its function.
     pub(super) early_lengths: BTreeSet<(Option<usize>, String)>,
 }
 
@@ -132,7 +132,7 @@ impl Expr {
         }
     }
 
-    /// Returns the place that it changes by itself, if any: by an assignment, a step, `sub` or `gsub`.
+    /// Returns the place that it changes by itself, if any: by an assignment, a step, `sub`, `gsub` or `getline`.
     pub(super) fn changed_place(&self) -> Option<&Expr> {
         match self {
             Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(place),

@@ -24,7 +24,7 @@ use crate::environ::Environment;
 use crate::native::files::SMALL_LIMIT_BYTES;
 use crate::plan::{ListItem, Plan, Request, system_lacks};
 
-pub use calls::Caller;
+pub use calls::{Caller, quoted};
 use calls::{Edit, Writer};
 pub use launch::start;
 use pelton_record::Span;
