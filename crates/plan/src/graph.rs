@@ -32,6 +32,8 @@ pub struct Candidate {
     pub redirects_stdout: bool,
     /// Whether it reads its standard input from its own file (`< file`), not from the pipe.
     pub redirects_stdin: bool,
+    /// Whether it ends at once without reading its input (`true`, `echo`): what feeds it may be ended by SIGPIPE.
+    pub ends_without_reading: bool,
 }
 
 impl Candidate {

@@ -47,6 +47,7 @@ fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
             shares_stdin: at == 0 && !redirects("<"),
             redirects_stdout: redirects(">"),
             redirects_stdin: redirects("<"),
+            ends_without_reading: name == b"true",
         }
     };
     text.split(" | ").enumerate().map(stage).collect()

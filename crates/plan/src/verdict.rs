@@ -66,16 +66,21 @@ fn place(candidate: &Candidate, first: bool, last: bool) -> Accept<()> {
 /// may end a stage whose reader stops early, depending on how much either of them moves at a time; native
 /// stages move more. So these stay processes: the stage that stops, and its upstream back to a stage that
 /// reads to the end before it prints: what that one ends with depends on whether the pipe holds all of it, and hardly
-/// on how much it writes at a time (docs/design/native-passes.md).
+/// on how much it writes at a time. Before a stage that reads nothing that one stays a process too: its first write
+/// comes before the reader has ended, or behind (docs/design/native-passes.md).
 fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
     let is = |at: usize, ask: fn(&Facts) -> bool| candidates[at].facts().is_some_and(ask);
-    for stopper in (1..verdicts.len()).filter(|&at| is(at, Facts::stops_early)) {
-        let fills_pipe = |at: &usize| *at < stopper && is(*at, |facts| facts.output.blocks_until_eof);
-        for at in (0..=stopper).rev().take_while(|at| !fills_pipe(at)) {
-            if verdicts[at].is_ok() {
-                let reason = "a status under pipefail depends on how much is read before the end";
-                verdicts[at] = Declined::because(reason);
-            }
+    let blocks = |at: usize| is(at, |facts| facts.output.blocks_until_eof);
+    for stopper in 1..verdicts.len() {
+        let reads_nothing = candidates[stopper].ends_without_reading;
+        if !reads_nothing && !is(stopper, Facts::stops_early) {
+            continue;
+        }
+        let until = (0..stopper).rev().find(|at| blocks(*at));
+        let first = until.map_or(0, |at| if reads_nothing && at + 1 == stopper { at } else { at + 1 });
+        for verdict in verdicts[first..=stopper].iter_mut().filter(|verdict| verdict.is_ok()) {
+            *verdict =
+                Declined::because("a status under pipefail depends on how much is read before the end");
         }
     }
 }
@@ -402,6 +407,10 @@ mod tests {
             ("tr -s a < f | sort | nl | head -n 1", "native { tr -s a ; sort } | nl | head -n 1"),
             ("sort f | head -n 1 | nl", "native { sort f } | head -n 1 | native { nl }"),
             ("head -n 1 f | nl", "native { head -n 1 f ; nl }"),
+            // true has ended before most programs print.
+            ("tr -s a < f | sort | nl | true", "native { tr -s a ; sort } | nl | true"),
+            ("tr -s a < f | sort | true", "native { tr -s a } | sort | true"),
+            ("wc -l < f | true", "wc -l | true"),
             ("tr -s a < f | sort | uniq -c", "native { tr -s a ; [sort the distinct lines] }"),
         ] {
             assert_eq!(under_pipefail(text), plan, "{text}");

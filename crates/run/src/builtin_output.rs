@@ -1,4 +1,4 @@
-//! Stages that the shell runs itself, without starting a program.
+//! Stages that the shell runs itself, without starting a program: what they print first, and what they never read.
 
 use crate::stage::{Kind, StagePlan};
 use pelton_syntax::{self as syntax, Command, CompoundKind, Dialect, Reason, Script, Stage, Word, WordPart};
@@ -12,6 +12,20 @@ const AT_ONCE: [&str; 23] = [
     "readonly", "return", "set", "shift", "shopt", "test", "trap", "true", "typeset", "umask", "unset",
 ];
 
+/// Programs that end at once, and read nothing.
+const END_AT_ONCE: [&str; 2] = ["false", "true"];
+
+/// Whether the stage ends at once without reading its input: what writes to it may be ended by SIGPIPE before it prints.
+pub(crate) fn ends_without_reading(stage: &StagePlan, dialect: Dialect) -> bool {
+    match &stage.kind {
+        Kind::Builtin(_) => true,
+        Kind::Program => END_AT_ONCE.contains(&stage.name.as_str()),
+        Kind::ShellBuiltin { name } => is_quick_builtin(name),
+        Kind::Shell { .. } => syntax::parse(&stage.shell_text, dialect)
+            .is_ok_and(|script| only_builtins(&script, stage, dialect, false).is_some()),
+    }
+}
+
 /// Whether the stage prints, and consists of commands that the shell runs itself. `first`: its input comes from no
 /// other stage.
 ///
@@ -23,20 +37,28 @@ pub(crate) fn prints_without_programs(stage: &StagePlan, dialect: Dialect, first
         Kind::Program | Kind::Builtin(_) => false,
         Kind::ShellBuiltin { name } => PRINT.contains(&name.as_str()),
         Kind::Shell { .. } => syntax::parse(&stage.shell_text, dialect)
-            .is_ok_and(|script| only_builtins(&script, stage, dialect, first)),
+            .is_ok_and(|script| only_builtins(&script, stage, dialect, first).is_some_and(|prints| prints.0)),
     }
 }
 
-fn only_builtins(script: &Script, plan: &StagePlan, dialect: Dialect, first: bool) -> bool {
+fn is_quick_builtin(name: &str) -> bool {
+    PRINT.contains(&name) || AT_ONCE.contains(&name)
+}
+
+/// Whether a stage of builtins prints.
+struct Prints(bool);
+
+/// Checks that the stage consists of quick builtins, and of `read` if `may_read`.
+fn only_builtins(script: &Script, plan: &StagePlan, dialect: Dialect, may_read: bool) -> Option<Prints> {
     let nested: Option<Vec<Script>> = script
         .nested
         .iter()
         .map(|nested| syntax::parse(nested.pipeline.span.of(&plan.shell_text), dialect).ok())
         .collect();
-    let Some(nested) = nested else { return false };
+    let nested = nested?;
     let all = || std::iter::once(script).chain(&nested);
     if all().flat_map(|script| &script.items).any(|item| item.background) {
-        return false;
+        return None;
     }
     let stages = || all().flat_map(Script::stages);
     let functions: Vec<&str> = stages().filter_map(defines).collect();
@@ -50,13 +72,12 @@ fn only_builtins(script: &Script, plan: &StagePlan, dialect: Dialect, first: boo
         Command::Simple(simple) => simple.words.first().is_none_or(|word| {
             word.static_text().is_some_and(|name| {
                 let name = name.as_str();
-                let known = PRINT.contains(&name) || AT_ONCE.contains(&name) || functions.contains(&name);
-                known || first && name == "read"
+                is_quick_builtin(name) || functions.contains(&name) || may_read && name == "read"
             })
         }),
     };
-    stages().all(is_quick)
-        && stages().any(|stage| PRINT.contains(&name_of(stage).as_deref().unwrap_or_default()))
+    let prints = |stage: &Stage| PRINT.contains(&name_of(stage).as_deref().unwrap_or_default());
+    stages().all(is_quick).then(|| Prints(stages().any(prints)))
 }
 
 fn starts_process(word: &Word) -> bool {

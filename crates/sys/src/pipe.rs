@@ -83,6 +83,15 @@ pub fn has_no_writer(fd: std::os::fd::BorrowedFd<'_>) -> bool {
     asked && polled[0].revents().contains(PollFlags::HUP)
 }
 
+/// Whether a pipe loses its last writer within `patience`.
+pub fn loses_its_writers_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec};
+    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+    // If poll fails, the caller goes on as if it had.
+    rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
+}
+
 /// Copies up to `bytes` bytes out of a pipe without consuming them (tee(2)).
 pub fn peek(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>> {
     let copy = pipe()?;

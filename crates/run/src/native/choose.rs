@@ -7,6 +7,7 @@ use super::segment::Native;
 use super::unit::Unit;
 use super::{prepare, spawned};
 use crate::alternatives;
+use crate::builtin_output::ends_without_reading;
 use crate::c_string::c_string;
 use crate::environ::{self, Environment, locale_of};
 use crate::parts::{self, Parts};
@@ -104,6 +105,12 @@ pub fn plan_pipeline(
         .enumerate()
         .map(|(at, stage)| understand(stage, position(at), around, detector))
         .unzip();
+    if pipefail {
+        let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
+        for (candidate, stage) in candidates.iter_mut().zip(stages) {
+            candidate.ends_without_reading = ends_without_reading(stage, dialect);
+        }
+    }
     let mut locales: Vec<&Locale> = candidates
         .iter()
         .filter(|candidate| candidate.command.is_ok())
@@ -221,6 +228,7 @@ fn understand(
         shares_stdin: position.first && !reads_file,
         redirects_stdout: writes_file,
         redirects_stdin: reads_file,
+        ends_without_reading: false,
     };
     let understood = command_of(stage, position, around, detector, &mut candidate);
     candidate.stateless = stateless_of(stage, around, detector);
