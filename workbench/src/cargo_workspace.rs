@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::Outcome;
+use crate::machine::Machine;
 
 /// Returns the root of the checkout.
 pub fn root() -> &'static Path {
@@ -42,20 +43,26 @@ pub fn target_dir() -> Outcome<PathBuf> {
 /// loader would take over half of the instructions of a call over very little data, and 0.1 seconds per
 /// thousand starts.
 pub fn release_binary() -> Outcome<PathBuf> {
-    release_binary_with(&[])
+    release_binary_for(Machine::here()?)
+}
+
+/// Returns the same binary for a kind of machine.
+pub fn release_binary_for(machine: Machine) -> Outcome<PathBuf> {
+    machine.prepare_to_build()?;
+    release_binary_with(machine, &[])
 }
 
 /// Returns the same binary, and writes the linker's map of it to `map`.
 pub fn release_binary_mapped(map: &Path) -> Outcome<PathBuf> {
-    release_binary_with(&[format!("-Clink-arg=-Wl,-Map,{}", map.display())])
+    release_binary_with(Machine::here()?, &[format!("-Clink-arg=-Wl,-Map,{}", map.display())])
 }
 
 /// Uses `--target`: else build scripts and procedural macros, which cannot be static, would get these flags.
-fn release_binary_with(more: &[String]) -> Outcome<PathBuf> {
+fn release_binary_with(machine: Machine, more: &[String]) -> Outcome<PathBuf> {
     let mut build = cargo(["rustc", "--quiet", "--release", "-p", "pelton", "--bin", "pelton"]);
-    build.args(static_options_with(&remapped_paths()?)?).arg("--");
-    crate::steps::step("build pelton (release)", build.args(more))?;
-    Ok(target_dir()?.join(host()?).join("release/pelton"))
+    build.args(static_options_with(machine, &remapped_paths()?)?).arg("--");
+    crate::steps::step(&format!("build pelton for {} (release)", machine.name()), build.args(more))?;
+    Ok(target_dir()?.join(machine.target()).join("release/pelton"))
 }
 
 /// Returns a debug binary, linked as the tests are (statically or not): after cargo test it is already there.
@@ -64,7 +71,7 @@ pub fn tested_binary() -> Outcome<PathBuf> {
     let mut dir = target_dir()?;
     if cfg!(target_feature = "crt-static") {
         build.args(static_options()?);
-        dir.push(host()?);
+        dir.push(Machine::here()?.target());
     }
     crate::steps::step("build pelton", &mut build)?;
     Ok(dir.join("debug/pelton"))
@@ -126,18 +133,25 @@ pub fn test_executable(package: &str, test: &str, options: &[&str]) -> Outcome<(
 }
 
 /// Returns the cargo options that link as the release binary is linked.
-pub fn static_options() -> Outcome<[String; 6]> {
-    static_options_with(&[])
+pub fn static_options() -> Outcome<Vec<String>> {
+    static_options_for(Machine::here()?)
+}
+
+/// Returns the same for a kind of machine.
+pub fn static_options_for(machine: Machine) -> Outcome<Vec<String>> {
+    static_options_with(machine, &[])
 }
 
 /// Returns the same, with more flags of rustc.
-fn static_options_with(more: &[String]) -> Outcome<[String; 6]> {
-    let host = host()?;
+fn static_options_with(machine: Machine, more: &[String]) -> Outcome<Vec<String>> {
+    let target = machine.target();
     let flags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"].map(str::to_owned);
     let flags = serde_json::to_string(&[&flags[..], more].concat())?;
-    let config = ["rustflags", "rustdocflags"].map(|kind| format!("target.{host}.{kind} = {flags}"));
-    let [rustc, rustdoc] = config;
-    Ok(["--target".into(), host, "--config".into(), rustc, "--config".into(), rustdoc])
+    let mut settings: Vec<String> =
+        ["rustflags", "rustdocflags"].map(|kind| format!("target.{target}.{kind} = {flags}")).to_vec();
+    settings.extend(machine.linker()?.map(|linker| format!("target.{target}.linker = {linker:?}")));
+    let settings = settings.into_iter().flat_map(|setting| ["--config".to_owned(), setting]);
+    Ok(["--target".to_owned(), target].into_iter().chain(settings).collect())
 }
 
 /// Returns flags that keep the paths of this machine out of a binary: built elsewhere it is the same.
@@ -147,15 +161,6 @@ fn remapped_paths() -> Outcome<Vec<String>> {
         std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).ok_or("no home directory")?;
     let places = [(cargo_home.as_path(), "/cargo"), (root(), "/pelton")];
     Ok(places.map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).to_vec())
-}
-
-/// Returns the machine that this compiler builds for, such as `x86_64-unknown-linux-gnu`.
-fn host() -> Outcome<String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let out = Command::new(rustc).arg("-vV").current_dir(root()).output()?;
-    let text = String::from_utf8(out.stdout)?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.ok_or("rustc -vV does not say what it builds for")?.to_owned())
 }
 
 /// Whether a program is on the PATH.

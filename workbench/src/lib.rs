@@ -4,6 +4,7 @@
 
 pub mod cargo_workspace;
 pub mod inputs;
+pub mod machine;
 pub mod running;
 pub mod setup;
 pub mod steps;

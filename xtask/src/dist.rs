@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use workbench::cargo_workspace::{release_binary, root, target_dir};
+use lexopt::prelude::*;
+use workbench::cargo_workspace::{release_binary, release_binary_for, root, target_dir};
+use workbench::machine::Machine;
 use workbench::steps::{step, timed};
 
 /// The script that installs an archive, in the root of the checkout.
@@ -23,14 +25,45 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/pelton.fish"),
 ];
 
+/// The options.
+#[derive(Debug)]
+pub struct Options {
+    /// The machines to build for.
+    machines: Vec<Machine>,
+}
+
+impl Options {
+    /// Parses the arguments.
+    ///
+    /// # Errors
+    /// An option or a machine that does not exist.
+    pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
+        let mut machines = Vec::new();
+        while let Some(arg) = args.next()? {
+            match arg {
+                Long("machine") => match args.value()?.string()?.as_str() {
+                    "all" => machines.extend(Machine::ALL),
+                    name => machines.push(Machine::named(name)?),
+                },
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        if machines.is_empty() {
+            machines.push(Machine::here()?);
+        }
+        Ok(Options { machines })
+    }
+}
+
 /// Builds the release, and makes all files of it in the target directory.
 ///
 /// # Errors
 /// If something cannot be built, or a program is missing (tar, gzip, zstd, dpkg-deb).
-pub fn run() -> Outcome {
-    let binary = release_binary()?;
+pub fn run(options: &Options) -> Outcome {
     let out = target_dir()?.join("dist");
-    for file in make(&binary, &out, Effort::Most)? {
+    let built = options.machines.iter().map(|machine| Ok((*machine, release_binary_for(*machine)?)));
+    let built: Vec<(Machine, PathBuf)> = built.collect::<Outcome<_>>()?;
+    for file in make(&built, &release_binary()?, &out, Effort::Most)? {
         let kilobytes = fs::metadata(&file)?.len() / 1000;
         println!("{}  {kilobytes} kB", file.display());
     }
@@ -53,23 +86,32 @@ impl Effort {
     }
 }
 
-/// Makes the files of a release from this binary in a directory, and returns them.
+/// Makes the files of a release from these binaries in a directory, and returns them. `speaker`: the same for this
+/// machine, which prints the manual and the completions.
 ///
 /// # Errors
 /// As [`run`].
-pub fn make(binary: &Path, out: &Path, effort: Effort) -> Outcome<Vec<PathBuf>> {
-    let release = Release::of(binary, effort)?;
+pub fn make(
+    binaries: &[(Machine, PathBuf)],
+    speaker: &Path,
+    out: &Path,
+    effort: Effort,
+) -> Outcome<Vec<PathBuf>> {
     if out.exists() {
         fs::remove_dir_all(out)?;
     }
     fs::create_dir_all(out)?;
-    let tree = out.join(&release.name);
-    timed("the tree of the archives", || release.fill(binary, &tree))?;
-    let mut made = vec![
-        release.archive(out, "tar.zst", &format!("zstd -{} -T1 -q", effort.level(19)))?,
-        release.archive(out, "tar.gz", &format!("gzip -{}n", effort.level(9)))?,
-        release.debian_package(&tree, out)?,
-    ];
+    let mut made = Vec::new();
+    for (machine, binary) in binaries {
+        let release = Release::of(*machine, speaker, effort)?;
+        let tree = out.join(&release.name);
+        timed(&format!("the tree of {}", release.name), || release.fill(binary, speaker, &tree))?;
+        made.extend([
+            release.archive(out, "tar.zst", &format!("zstd -{} -T1 -q", effort.level(19)))?,
+            release.archive(out, "tar.gz", &format!("gzip -{}n", effort.level(9)))?,
+            release.debian_package(&tree, out)?,
+        ]);
+    }
     fs::copy(root().join(INSTALLER), out.join(INSTALLER))?;
     made.push(out.join(INSTALLER));
     let sums = out.join("SHA256SUMS");
@@ -81,8 +123,7 @@ pub fn make(binary: &Path, out: &Path, effort: Effort) -> Outcome<Vec<PathBuf>> 
 /// A version for one kind of machine.
 struct Release {
     version: String,
-    /// The machine in the words of `uname -m`.
-    machine: &'static str,
+    machine: Machine,
     /// The name of the archives, without suffix.
     name: String,
     /// The time of the commit, in seconds since 1970.
@@ -91,23 +132,22 @@ struct Release {
 }
 
 impl Release {
-    fn of(binary: &Path, effort: Effort) -> Outcome<Release> {
-        let said = output(Command::new(binary).arg("--version"))?;
+    fn of(machine: Machine, speaker: &Path, effort: Effort) -> Outcome<Release> {
+        let said = output(Command::new(speaker).arg("--version"))?;
         let version =
             said.trim().strip_prefix("pelton ").ok_or("pelton --version names no version")?.to_owned();
-        let machine = std::env::consts::ARCH;
         let time = output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root()))?;
-        let name = format!("pelton-{version}-linux-{machine}");
+        let name = format!("pelton-{version}-linux-{}", machine.name());
         Ok(Release { version, machine, name, time: time.trim().to_owned(), effort })
     }
 
     /// Puts everything below a prefix, as it is installed.
-    fn fill(&self, binary: &Path, tree: &Path) -> Outcome {
+    fn fill(&self, binary: &Path, speaker: &Path, tree: &Path) -> Outcome {
         put(binary, &tree.join("bin/pelton"), 0o755)?;
         let manual = tree.join("share/man");
-        output(Command::new(binary).args(["man", "--output"]).arg(&manual))?;
+        output(Command::new(speaker).args(["man", "--output"]).arg(&manual))?;
         for (shell, place) in COMPLETIONS {
-            write(&tree.join(place), &output(Command::new(binary).args(["completions", shell]))?)?;
+            write(&tree.join(place), &output(Command::new(speaker).args(["completions", shell]))?)?;
         }
         let doc = tree.join("share/doc/pelton");
         for file in LICENCES.into_iter().chain(["README.md", "CHANGELOG.md"]) {
@@ -134,11 +174,7 @@ impl Release {
 
     /// Makes a package for Debian and its relatives, of the tree, which it consumes. The binary is static and needs nothing.
     fn debian_package(&self, tree: &Path, out: &Path) -> Outcome<PathBuf> {
-        let architecture = match self.machine {
-            "x86_64" => "amd64",
-            "aarch64" => "arm64",
-            other => return Err(format!("Debian has no name for the machine {other} here").into()),
-        };
+        let architecture = self.machine.debian();
         let root = out.join("deb");
         fs::create_dir(&root)?;
         fs::rename(tree, root.join("usr"))?;

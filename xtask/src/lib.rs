@@ -52,7 +52,8 @@ Usage: cargo xtask COMMAND
   fmt         formats all files, also those that cargo fmt does not find: fmt [--check]
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
-  dist        what users get: archives, a Debian package, install.sh and checksums, in the target directory
+  dist        what users get: archives, a Debian package, install.sh and checksums, in the target directory:
+                dist [--machine x86_64|aarch64|all]   this one if none is given
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: BENCHMARKS (all of them if none is given);
@@ -65,7 +66,8 @@ Usage: cargo xtask COMMAND
                 --oracle debian-13,… or --all-oracles: kernels against the tools of other releases, see oracles
                 --only awk,sed: of the kernels those of awks and sed; --record: what they did is added to DIR/comparisons.md
   oracles     makes roots of other Debian releases, outside the checkout, whose tools kernels are compared with:
-                oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (all if none is given)
+                oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (these if none is given),
+                debian-12-arm64 (by QEMU, which root must let run foreign programs)
   roots       the cases, the kernels and the README's pipelines inside those roots, with their shell, tools, locales and C library
               (needs root): roots [NAME…] [--topic T]… [--comparisons N] [--size MB] [--results DIR]
               --size 0: no pipelines
@@ -118,7 +120,7 @@ fn run() -> Outcome {
         "test" => alone(args, test::run),
         "build" => alone(args, build),
         "demo" => alone(args, demo::run),
-        "dist" => alone(args, dist::run),
+        "dist" => dist::run(&dist::Options::parse(args)?),
         "book" => alone(args, book::run),
         "pictures" => alone(args, pictures::run),
         "reference" => alone(args, reference::run),

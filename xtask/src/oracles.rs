@@ -11,13 +11,26 @@ use std::process::Command;
 
 use lexopt::prelude::*;
 use workbench::cargo_workspace::on_path;
+use workbench::machine::Machine;
 use workbench::setup::install;
 use workbench::steps::{step, timed};
 use workbench::{Failure, Outcome};
 
-/// A Debian release: the name of its root, and its suite.
-const RELEASES: [(&str, &str); 4] =
-    [("debian-11", "bullseye"), ("debian-12", "bookworm"), ("debian-13", "trixie"), ("debian-sid", "sid")];
+/// A Debian release on one kind of machine.
+struct Release {
+    /// The name of its root.
+    name: &'static str,
+    suite: &'static str,
+    machine: Machine,
+}
+
+const RELEASES: [Release; 5] = [
+    Release { name: "debian-11", suite: "bullseye", machine: Machine::X86 },
+    Release { name: "debian-12", suite: "bookworm", machine: Machine::X86 },
+    Release { name: "debian-13", suite: "trixie", machine: Machine::X86 },
+    Release { name: "debian-sid", suite: "sid", machine: Machine::X86 },
+    Release { name: "debian-12-arm64", suite: "bookworm", machine: Machine::Arm },
+];
 
 /// The packages of a root besides Debian's essential packages.
 const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
@@ -60,7 +73,7 @@ const TOOLS: [&str; 31] = [
 /// The options.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Roots to make; all of [`RELEASES`] if empty.
+    /// Roots to make; [`of_this_machine`] if empty.
     names: Vec<String>,
     /// Removes the roots instead.
     clean: bool,
@@ -85,13 +98,31 @@ impl Options {
     }
 
     fn wanted(&self) -> Vec<String> {
-        if self.names.is_empty() { names().map(str::to_owned).collect() } else { self.names.clone() }
+        if self.names.is_empty() { of_this_machine() } else { self.names.clone() }
     }
 }
 
 /// Returns the names of all roots that can be made.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    RELEASES.into_iter().map(|(name, _)| name)
+    RELEASES.iter().map(|release| release.name)
+}
+
+/// Returns the names of those whose tools this machine runs without an emulator.
+pub fn of_this_machine() -> Vec<String> {
+    let here = Machine::here().ok();
+    let runs = |release: &&Release| Some(release.machine) == here;
+    RELEASES.iter().filter(runs).map(|release| release.name.to_owned()).collect()
+}
+
+/// Returns the machine of a root.
+///
+/// # Errors
+/// There is no such root.
+pub fn machine(name: &str) -> Outcome<Machine> {
+    let found = RELEASES.iter().find(|release| release.name == name);
+    found
+        .map(|release| release.machine)
+        .ok_or_else(|| -> Failure { format!("there is no root '{name}'").into() })
 }
 
 /// Checks the name of a root.
@@ -130,10 +161,11 @@ pub fn versions(name: &str) -> Outcome<BTreeMap<String, String>> {
 /// Something missing on this machine, or the step that failed.
 pub fn make_missing(names: &[String]) -> Outcome {
     let folder = folder()?;
-    for (name, suite) in RELEASES.into_iter().filter(|(name, _)| names.iter().any(|one| one == name)) {
-        let root = folder.join(name);
+    for release in RELEASES.iter().filter(|release| names.iter().any(|one| one == release.name)) {
+        release.machine.prepare_to_run()?;
+        let root = folder.join(release.name);
         if !root.join("oracle").is_dir() {
-            make(&root, suite)?;
+            make(&root, release)?;
         }
     }
     Ok(())
@@ -177,7 +209,7 @@ fn remove(root: &Path) -> Outcome {
 }
 
 /// Makes a root beside its final place, so that an incomplete root is never used.
-fn make(root: &Path, suite: &str) -> Outcome {
+fn make(root: &Path, release: &Release) -> Outcome {
     let lacking: Vec<&str> = ["mmdebstrap", "patchelf"].into_iter().filter(|name| !on_path(name)).collect();
     if !lacking.is_empty() {
         install(&lacking)?;
@@ -187,17 +219,18 @@ fn make(root: &Path, suite: &str) -> Outcome {
     fs::create_dir_all(root.parent().ok_or("the root of all files is no place for an oracle")?)?;
     let mut make = Command::new("mmdebstrap");
     make.args(["--quiet", "--variant=essential", "--aptopt=Acquire::Check-Valid-Until \"false\""])
-        .arg(format!("--include={PACKAGES}"));
+        .args([format!("--include={PACKAGES}"), format!("--architectures={}", release.machine.debian())]);
     for locale in workbench::setup::LOCALES {
         make.arg(format!(
             "--customize-hook=chroot \"$1\" localedef --no-archive -i {locale} -f UTF-8 {locale}.UTF-8"
         ));
     }
-    make.arg(suite).arg(&unfinished).arg(mirror()?);
-    step(&format!("make a root of {suite} (under a minute, 300 MB)"), &mut make)?;
+    make.arg(release.suite).arg(&unfinished).arg(mirror()?);
+    let name = release.name;
+    step(&format!("make the root {name} (300 MB; a minute, by an emulator five)"), &mut make)?;
     remove(root)?;
     fs::rename(&unfinished, root)?;
-    timed(&format!("let the tools of {suite} run by their own loader"), || free_tools(root))
+    timed(&format!("let the tools of {name} run by their own loader"), || free_tools(root, release.machine))
 }
 
 /// Returns the mirror of Debian's main archive that apt uses.
@@ -215,9 +248,9 @@ fn mirror() -> Outcome<String> {
 }
 
 /// Copies the tools to `ROOT/oracle`, where each names the root's loader and libraries.
-fn free_tools(root: &Path) -> Outcome {
-    let loader = resolved(root, Path::new("/lib64/ld-linux-x86-64.so.2")).ok_or("the root has no loader")?;
-    let libraries = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"].map(|dir| root.join(dir));
+fn free_tools(root: &Path, machine: Machine) -> Outcome {
+    let loader = resolved(root, machine.loader()).ok_or("the root has no loader")?;
+    let libraries = ["lib", "usr/lib"].map(|dir| root.join(dir).join(machine.library_directory()));
     let libraries = libraries.map(|dir| dir.display().to_string()).join(":");
     let unfinished = root.join("oracle.new");
     remove(&unfinished)?;
@@ -317,7 +350,7 @@ mod tests {
     #[test]
     fn unknown_roots_are_refused() {
         let refused = Options::parse(lexopt::Parser::from_args(["debian-10"])).expect_err("there is none");
-        let known = "debian-11, debian-12, debian-13, debian-sid";
+        let known = "debian-11, debian-12, debian-13, debian-sid, debian-12-arm64";
         assert_eq!(refused.to_string(), format!("there is no root 'debian-10'; there are {known}"));
     }
 }

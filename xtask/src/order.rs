@@ -143,7 +143,7 @@ fn traced(pelton: &Path, call: &[&str], dir: &Path, sections: &[Section]) -> Out
             WaitStatus::Exited(_, 0) => return Ok(ran),
             other => return Err(Failure::from(format!("pelton ended with {other:?}"))),
         };
-        let at = ptrace::getregs(pid)?.rip;
+        let at = instruction(pid)?;
         let index = sections.partition_point(|section| section.start <= at).checked_sub(1);
         ran.extend(index.filter(|&index| at < sections[index].start + sections[index].size));
     }
@@ -170,6 +170,15 @@ fn script(sections: &[Section], calls: &[usize]) -> String {
         }
     }
     text + "  }\n}\nINSERT BEFORE .text;\n"
+}
+
+/// Returns the address of the instruction at which a stopped process is.
+fn instruction(pid: Pid) -> nix::Result<u64> {
+    let registers = ptrace::getregs(pid)?;
+    #[cfg(target_arch = "x86_64")]
+    return Ok(registers.rip);
+    #[cfg(target_arch = "aarch64")]
+    return Ok(registers.pc);
 }
 
 #[cfg(test)]

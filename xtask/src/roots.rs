@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use lexopt::prelude::*;
 use pelton_bench::stats::median;
 use workbench::cargo_workspace::{
-    release_binary, root as checkout, static_options, target_dir, test_executable,
+    release_binary_for, root as checkout, static_options_for, target_dir, test_executable,
 };
 use workbench::inputs::{ACCESS_LOG, PROSE, PURCHASES, Recipe};
+use workbench::machine::Machine;
 use workbench::steps::timed;
 use workbench::{Failure, Outcome};
 
@@ -22,7 +23,7 @@ use crate::oracles;
 /// The options.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// The roots; all of them if empty.
+    /// The roots; those of this machine if empty.
     names: Vec<String>,
     /// Only these topics of cases.
     topics: Vec<String>,
@@ -53,7 +54,7 @@ impl Options {
         }
         options.names.iter().try_for_each(|name| oracles::known(name))?;
         if options.names.is_empty() {
-            options.names = oracles::names().map(str::to_owned).collect();
+            options.names = oracles::of_this_machine();
         }
         Ok(options)
     }
@@ -115,13 +116,10 @@ pub fn run(options: &Options) -> Outcome {
         );
     }
     oracles::make_missing(&options.names)?;
-    let pelton = release_binary()?;
-    let cases = test_binary("pelton", "cases")?;
-    let kernels = test_binary("pelton-verify", "differential")?;
     let mut failures = Vec::new();
     let mut table: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for name in &options.names {
-        let root = Root::enter(name, &pelton, &[("cases", &cases), ("kernels", &kernels)])?;
+        let root = Root::enter(name)?;
         let result = timed(&format!("the cases in {name}"), || root.cases(&options.topics));
         failures.extend(result.err().map(|failure| failure.to_string()));
         if options.topics.is_empty() {
@@ -171,8 +169,8 @@ fn table_of(options: &Options, cells: &BTreeMap<&str, Vec<String>>) -> String {
 }
 
 /// Returns a test binary of this crate, linked statically.
-fn test_binary(package: &str, test: &str) -> Outcome<PathBuf> {
-    let linking = static_options()?;
+fn test_binary(package: &str, test: &str, machine: Machine) -> Outcome<PathBuf> {
+    let linking = static_options_for(machine)?;
     let options: Vec<&str> = ["--locked"].into_iter().chain(linking.iter().map(String::as_str)).collect();
     timed(&format!("build the test {test}"), || Ok(test_executable(package, test, &options)?.0))
 }
@@ -191,13 +189,18 @@ mount --rbind /proc \"$root/proc\" && mount --rbind /dev \"$root/dev\" && mount 
 exec chroot \"$root\" /usr/bin/env -i HOME=/tmp USER=root LC_ALL=C PATH=/usr/local/bin:/usr/bin:/bin \"$@\"";
 
 impl Root {
-    fn enter(name: &str, pelton: &Path, tests: &[(&str, &Path)]) -> Outcome<Self> {
+    fn enter(name: &str) -> Outcome<Self> {
+        let machine = oracles::machine(name)?;
+        let programs = [
+            ("pelton", release_binary_for(machine)?),
+            ("cases", test_binary("pelton", "cases", machine)?),
+            ("kernels", test_binary("pelton-verify", "differential", machine)?),
+        ];
         let root = Root { folder: oracles::folder()?.join(name) };
         root.leave()?;
         let guest = root.folder.join(GUEST);
         fs::create_dir(&guest).map_err(|error| format!("{}: {error}", guest.display()))?;
-        fs::copy(pelton, guest.join("pelton"))?;
-        for (name, path) in tests {
+        for (name, path) in programs {
             fs::copy(path, guest.join(name))?;
         }
         fs::create_dir(guest.join("topics"))?;

@@ -2,22 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::{Outcome, quick, setup, test_programs};
 use workbench::cargo_workspace::{TestProgram, cargo, static_options, target_dir};
+use workbench::machine::Machine;
 use workbench::steps::{all, seconds, step, timed};
 
 /// Sets up, checks and tests, even after a failure. The last lines are cargo test's own, and their sum.
 pub fn run() -> Outcome {
     let start = Instant::now();
     setup::run()?;
-    let checks = checks();
-    let seed = seed();
     let skips = Skips::new()?;
+    let checks = checks(&skips);
+    let seed = seed();
     let counts = tests(&[("PELTON_SEED", &seed), ("PELTON_SKIPS", &skips.0.to_string_lossy())])?;
     eprintln!("    all of it took {}", seconds(start.elapsed()));
     let skipped = skips.close(&counts.ignored_tests);
@@ -37,7 +38,8 @@ fn seed() -> String {
 }
 
 /// What a machine may lack: large, and not itself tested, or given to root only.
-const MAY_LACK: [&str; 6] = ["a browser", "a mount name space", "go", "javac", "node", "ruby"];
+const MAY_LACK: [&str; 7] =
+    ["a browser", "a mount name space", "go", "javac", "node", "ruby", "Rust's library for another machine"];
 
 /// Ignored tests that do not fail the run: they take long, or start programs of the machine. Any other
 /// ignored test fails it.
@@ -58,6 +60,11 @@ impl Skips {
         Ok(Skips(path))
     }
 
+    /// Records something.
+    fn add(&self, what: &str) -> Outcome {
+        Ok(writeln!(fs::OpenOptions::new().append(true).open(&self.0)?, "{what}")?)
+    }
+
     /// Fails if something was skipped that must not be.
     fn close(self, ignored_tests: &[String]) -> Outcome {
         let skipped = fs::read_to_string(&self.0)?;
@@ -76,13 +83,31 @@ impl Skips {
     }
 }
 
-fn checks() -> Outcome {
+fn checks(skips: &Skips) -> Outcome {
     let deny = ["deny", "--offline", "check", "licenses", "bans", "sources"];
     all([
         quick::tidy(),
         step("licences, bans, sources", &mut cargo(deny)),
         step("documentation", &mut strict_doc()),
+        other_machines(skips),
     ])
+}
+
+/// Checks that everything compiles for the other machines: what runs there is seen by `cargo xtask roots debian-12-arm64`.
+fn other_machines(skips: &Skips) -> Outcome {
+    for machine in Machine::ALL {
+        if machine == Machine::here()? {
+            continue;
+        }
+        if machine.add_library().is_err() {
+            skips.add("Rust's library for another machine")?;
+            continue;
+        }
+        let mut clippy = cargo(["clippy", "--quiet", "--locked", "--workspace", "--target"]);
+        clippy.args([&machine.target(), "--", "-D", "warnings"]);
+        step(&format!("clippy, for {}", machine.name()), &mut clippy)?;
+    }
+    Ok(())
 }
 
 fn tests(environment: &[(&str, &str)]) -> Outcome<Counts> {

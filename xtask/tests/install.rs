@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use workbench::cargo_workspace::{root, tested_binary};
+use workbench::machine::Machine;
 use xtask::dist::Effort;
 
 fn install(shell: &[&str], args: &[&str], home: &Path) -> Output {
@@ -31,9 +32,10 @@ fn a_release_is_installed_and_removed_without_a_trace() {
     let stripped =
         Command::new("strip").arg("-o").arg(&binary).arg(tested_binary().expect("a binary")).status();
     assert!(stripped.expect("strip").success());
-    let made = xtask::dist::make(&binary, &out, Effort::Least).expect("a release");
+    let binaries = [(Machine::here().expect("a known machine"), binary.clone())];
+    let made = xtask::dist::make(&binaries, &binary, &out, Effort::Least).expect("a release");
     let again = dir.path().join("again");
-    xtask::dist::make(&binary, &again, Effort::Least).expect("a release");
+    xtask::dist::make(&binaries, &binary, &again, Effort::Least).expect("a release");
     let sums = |dir: &Path| fs::read_to_string(dir.join("SHA256SUMS")).expect("checksums");
     assert_eq!(sums(&out), sums(&again), "made twice, the same");
     assert_eq!(made.len(), 5);

@@ -1,6 +1,6 @@
 //! Positions of a byte as bit masks: one word for each 64 bytes.
 //!
-//! The portable code works on eight bytes at once; x86-64 compares 16, 32 or 64 with one instruction.
+//! The portable code works on eight bytes at once; ARM compares 16 with one instruction, x86-64 16, 32 or 64.
 
 /// How many bytes one word covers.
 pub const STEP: usize = 64;
@@ -50,7 +50,7 @@ pub(crate) fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -
 }
 
 /// Eight bytes at a time: 0x80 where a byte is equal, then a multiplication gathers these into eight bits.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn portable(bytes: &[u8], byte: u8, words: &mut [u64]) {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let pattern = u64::from(byte) * 0x0101_0101_0101_0101;
@@ -66,7 +66,7 @@ fn portable(bytes: &[u8], byte: u8, words: &mut [u64]) {
 }
 
 /// A byte at a time.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn portable_within(bytes: &[u8], ranges: &[(u8, u8); RANGES], words: &mut [u64]) {
     fill(bytes, words, |chunk| {
         let mut bits = 0;
@@ -78,10 +78,39 @@ fn portable_within(bytes: &[u8], ranges: &[(u8, u8); RANGES], words: &mut [u64])
     });
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
     pub(super) use super::portable as equal;
     pub(super) use super::portable_within as within;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use super::{RANGES, fill};
+    use crate::neon::Chunk;
+
+    pub(super) fn equal(bytes: &[u8], byte: u8, words: &mut [u64]) {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16_equal(bytes, byte, words) }
+    }
+
+    pub(super) fn within(bytes: &[u8], ranges: &[(u8, u8); RANGES], words: &mut [u64]) {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16_within(bytes, ranges, words) }
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_equal(bytes: &[u8], byte: u8, words: &mut [u64]) {
+        fill(bytes, words, |chunk| Chunk::load(chunk).equal(byte));
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_within(bytes: &[u8], ranges: &[(u8, u8); RANGES], words: &mut [u64]) {
+        fill(bytes, words, |chunk| {
+            let chunk = Chunk::load(chunk);
+            ranges.iter().fold(0, |bits, (low, high)| bits | chunk.within(*low, *high))
+        });
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -22,7 +22,7 @@ fn mark_by(bytes: &[u8], words: &mut Vec<u64>, bits: impl Fn(&[u8; STEP]) -> u64
 }
 
 /// A byte at a time.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn portable(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
     mark_by(bytes, words, |chunk| {
         let mut bits = 0;
@@ -33,9 +33,28 @@ fn portable(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
     });
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
     pub(super) use super::portable as mark;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use super::mark_by;
+    use crate::neon::Chunk;
+
+    pub(super) fn mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16_mark(bytes, members, words) }
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_mark(bytes: &[u8], members: [u8; 4], words: &mut Vec<u64>) {
+        mark_by(bytes, words, |chunk| {
+            let chunk = Chunk::load(chunk);
+            members.iter().fold(0, |bits, member| bits | chunk.equal(*member))
+        });
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -2,7 +2,7 @@
 //! by itself.
 //!
 //! When bytes are dropped, each output position depends on all bytes before it. AVX-512 has an instruction
-//! for that; SSSE3 can shuffle eight bytes by a lookup table. Other machines get `None`, and the caller works
+//! for that; SSSE3 and ARM can shuffle eight bytes by a lookup table. Other machines get `None`, and the caller works
 //! byte by byte.
 
 /// A range of byte values, `low` to `low + span`, and what is added to each (modulo 256).
@@ -35,7 +35,30 @@ pub fn squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8])
     imp::squeeze(bytes, keeps, to, after, out)
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+/// For each subset of eight bytes: the indices of its members, the first in the lowest byte.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static ORDERS: [u64; 256] = orders();
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const fn orders() -> [u64; 256] {
+    let mut orders = [0; 256];
+    let mut kept = 0;
+    while kept < 256 {
+        let (mut order, mut place, mut index) = (0u64, 0, 0);
+        while index < 8 {
+            if kept >> index & 1 == 1 {
+                order |= index << (8 * place);
+                place += 1;
+            }
+            index += 1;
+        }
+        orders[kept as usize] = order;
+        kept += 1;
+    }
+    orders
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
     use super::Run;
 
@@ -48,11 +71,95 @@ mod imp {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use std::arch::aarch64::*;
+
+    use super::{ORDERS, Run};
+    use crate::neon::{bits, lies_within, load};
+
+    pub(super) fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> Option<usize> {
+        // SAFETY: every 64-bit ARM has these instructions.
+        Some(unsafe { by_16_move_and_drop(bytes, moves, drops, out) })
+    }
+
+    pub(super) fn squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> Option<usize> {
+        // SAFETY: every 64-bit ARM has these instructions.
+        Some(unsafe { by_16_squeeze(bytes, keeps, to, after, out) })
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> usize {
+        let mut end = 0;
+        for chunk in bytes.chunks(16) {
+            let given = load(&padded(chunk));
+            let hits = |run: &Run| lies_within(given, run.low, run.span);
+            let dropped = drops.iter().fold(vdupq_n_u8(0), |any, run| vorrq_u8(any, hits(run)));
+            let moved = moves
+                .iter()
+                .fold(given, |moved, run| vaddq_u8(moved, vandq_u8(hits(run), vdupq_n_u8(run.shift))));
+            end = pack(moved, valid(chunk) & !mask(dropped), out, end);
+        }
+        end
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> usize {
+        let (mut end, mut before) = (0, u32::from(after));
+        for chunk in bytes.chunks(16) {
+            let given = load(&padded(chunk));
+            let kept = keeps
+                .iter()
+                .fold(vdupq_n_u8(0), |kept, run| vorrq_u8(kept, lies_within(given, run.low, run.span)));
+            let others = !mask(kept) & 0xffff;
+            let written = valid(chunk) & !(others & (others << 1 | before));
+            before = others >> 15;
+            end = pack(vbslq_u8(kept, given, vdupq_n_u8(to)), written, out, end);
+        }
+        end
+    }
+
+    /// At most 16 bytes, with NULs behind them.
+    #[inline(always)]
+    fn padded(chunk: &[u8]) -> [u8; 16] {
+        let mut padded = [0; 16];
+        padded[..chunk.len()].copy_from_slice(chunk);
+        padded
+    }
+
+    /// Returns a bit for each byte of a chunk.
+    #[inline(always)]
+    fn valid(chunk: &[u8]) -> u32 {
+        0xffff >> (16 - chunk.len())
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn mask(hits: uint8x16_t) -> u32 {
+        let none = vdupq_n_u8(0);
+        bits([hits, none, none, none]) as u32
+    }
+
+    /// Writes the bytes whose bits are set in `kept`.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn pack(bytes: uint8x16_t, kept: u32, out: &mut [u8], mut end: usize) -> usize {
+        for (kept, half) in [(kept & 0xff, vget_low_u8(bytes)), (kept >> 8, vget_high_u8(bytes))] {
+            let packed = vtbl1_u8(half, vcreate_u8(ORDERS[kept as usize]));
+            let place = &mut out[end..end + 8];
+            // SAFETY: there is room for 8 bytes.
+            unsafe { vst1_u8(place.as_mut_ptr(), packed) };
+            end += kept.count_ones() as usize;
+        }
+        end
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod imp {
     use std::arch::x86_64::*;
 
-    use super::Run;
+    use super::{ORDERS, Run};
 
     pub(super) fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> Option<usize> {
         if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2") {
@@ -204,27 +311,6 @@ mod imp {
             end += kept.count_ones() as usize;
         }
         end
-    }
-
-    /// For each subset of eight bytes: the indices of its members, the first in the lowest byte.
-    static ORDERS: [u64; 256] = orders();
-
-    const fn orders() -> [u64; 256] {
-        let mut orders = [0; 256];
-        let mut kept = 0;
-        while kept < 256 {
-            let (mut order, mut place, mut index) = (0u64, 0, 0);
-            while index < 8 {
-                if kept >> index & 1 == 1 {
-                    order |= index << (8 * place);
-                    place += 1;
-                }
-                index += 1;
-            }
-            orders[kept as usize] = order;
-            kept += 1;
-        }
-        orders
     }
 }
 

@@ -232,13 +232,13 @@ const fn kinds() -> [u8; 256] {
 }
 
 /// A byte at a time.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn portable(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
     index_by(bytes, base, carry, found, look_at_each, parity_by_shifts);
 }
 
 /// A byte at a time.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn look_at_each(chunk: &[u8; STEP]) -> Masks {
     let mut masks = Masks::default();
     for (bit, byte) in chunk.iter().enumerate() {
@@ -257,14 +257,62 @@ fn look_at_each(chunk: &[u8; STEP]) -> Masks {
     masks
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
-    use super::{STEP, See, look_at_each, parity_by_shifts};
+    use super::{See, look_at_each, parity_by_shifts};
 
     pub(super) use super::portable as index;
 
     pub(super) fn blocks(bytes: &[u8], see: &mut impl See) {
         super::blocks::blocks_by(bytes, look_at_each, parity_by_shifts, see);
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use super::blocks::blocks_by;
+    use super::{Carry, Found, Masks, STEP, See, index_by, parity_by_shifts};
+    use crate::neon::Chunk;
+
+    pub(super) fn index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16_index(bytes, base, carry, found) }
+    }
+
+    pub(super) fn blocks(bytes: &[u8], see: &mut impl See) {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16_blocks(bytes, see) }
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_index(bytes: &[u8], base: u32, carry: &mut Carry, found: &mut Found) {
+        index_by(bytes, base, carry, found, |chunk| look(chunk), parity_by_shifts);
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_blocks(bytes: &[u8], see: &mut impl See) {
+        blocks_by(bytes, |chunk| look(chunk), parity_by_shifts, see);
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn look(chunk: &[u8; STEP]) -> Masks {
+        let chunk = Chunk::load(chunk);
+        // `[` and `]` are 0x20 below `{` and `}`.
+        let (open, close) = (chunk.equal_with_bit_5(b'{'), chunk.equal_with_bit_5(b'}'));
+        let (comma, colon) = (chunk.equal(b','), chunk.equal(b':'));
+        Masks {
+            quote: chunk.equal(b'"'),
+            backslash: chunk.equal(b'\\'),
+            blank: chunk.equal(b' ') | chunk.within(b'\t', b'\n') | chunk.equal(b'\r'),
+            operator: comma | colon | open | close,
+            control: chunk.within(0, 0x1f),
+            comma,
+            colon,
+            open,
+            close,
+            curly: chunk.bit_5(),
+        }
     }
 }
 

@@ -124,7 +124,7 @@ impl Tables {
     }
 
     /// A position at a time.
-    #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+    #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
     fn portable(&self, bytes: &[u8; READ]) -> u64 {
         let has = |at: usize| {
             let bits = (0..self.width).fold(u8::MAX, |bits, place| {
@@ -251,12 +251,51 @@ fn places_by(
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
     use super::{Tables, places_by};
 
     pub(super) fn places(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
         places_by(tables.width, bytes, |read| tables.portable(read), each);
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use std::arch::aarch64::*;
+
+    use super::{READ, Tables, places_by};
+    use crate::neon::{bits, load};
+
+    pub(super) fn places(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
+        match tables.width {
+            1 => places_of::<1>(tables, bytes, each),
+            2 => places_of::<2>(tables, bytes, each),
+            3 => places_of::<3>(tables, bytes, each),
+            _ => places_of::<4>(tables, bytes, each),
+        }
+    }
+
+    fn places_of<const W: usize>(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16::<W>(tables, bytes, each) }
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16<const W: usize>(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
+        let tables: [_; W] = std::array::from_fn(|at| (load(&tables.low[at]), load(&tables.high[at])));
+        let hits = |read: &[u8; READ], from: usize| {
+            let mut hits = vdupq_n_u8(255);
+            for (place, (low, high)) in tables.iter().enumerate() {
+                // SAFETY: at most 3 + 48 bytes lie before the 16.
+                let given = unsafe { vld1q_u8(read[from + place..].as_ptr()) };
+                let lower = vqtbl1q_u8(*low, vandq_u8(given, vdupq_n_u8(15)));
+                let upper = vqtbl1q_u8(*high, vshrq_n_u8::<4>(given));
+                hits = vandq_u8(hits, vandq_u8(lower, upper));
+            }
+            vtstq_u8(hits, hits)
+        };
+        places_by(W, bytes, |read| bits([0, 16, 32, 48].map(|from| hits(read, from))), each);
     }
 }
 

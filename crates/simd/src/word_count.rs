@@ -45,7 +45,7 @@ fn begin((word, space): (u64, u64), inside: bool) -> (u64, bool) {
 }
 
 /// A byte at a time.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn portable(bytes: &[u8], inside: &mut bool) -> u64 {
     count_by(bytes, inside, |chunk| {
         let (mut word, mut space) = (0, 0);
@@ -57,9 +57,28 @@ fn portable(bytes: &[u8], inside: &mut bool) -> u64 {
     })
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
     pub(super) use super::portable as count;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod imp {
+    use super::count_by;
+    use crate::neon::Chunk;
+
+    pub(super) fn count(bytes: &[u8], inside: &mut bool) -> u64 {
+        // SAFETY: every 64-bit ARM has these instructions.
+        unsafe { by_16_count(bytes, inside) }
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_count(bytes: &[u8], inside: &mut bool) -> u64 {
+        count_by(bytes, inside, |chunk| {
+            let chunk = Chunk::load(chunk);
+            (chunk.within(b'!', b'~'), chunk.within(b'\t', b'\r') | chunk.equal(b' '))
+        })
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -40,6 +40,7 @@ pub fn arrange(bash: &Path, script: &Path, content: &[u8]) -> io::Result<()> {
 
 /// The function of bash that gets the descriptor of the opened script, and moves it to a high number.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 struct Function {
     /// Its distance from where the program begins to run.
     after_entry: u64,

@@ -20,7 +20,6 @@ use crate::startup::{self, LOW_DESCRIPTORS};
 use std::ffi::{CString, c_char};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::fs::MetadataExt;
 
 /// A program to exec, fully expanded and resolved.
 #[derive(Clone, Debug)]
@@ -252,12 +251,7 @@ fn check_single_thread() -> io::Result<()> {
     const PATIENCE: u32 = 1000;
     let at_rest = crate::stack::threads_at_rest();
     for _ in 0..PATIENCE {
-        // Each thread is a directory in this one, and so a link to it; the other two links are its own. Linux
-        // emulations may not count links there; count entries then.
-        const THREADS: &str = "/proc/self/task";
-        if std::fs::metadata(THREADS)?.nlink() == at_rest + 2
-            || std::fs::read_dir(THREADS)?.count() as u64 == at_rest
-        {
+        if crate::stack::threads()? == at_rest {
             return Ok(());
         }
         std::thread::sleep(std::time::Duration::from_millis(1));

@@ -58,7 +58,7 @@ impl Options {
                 Long("record") => options.record = Some(args.value()?.into()),
                 Long("only") => options.only = Some(list(&args.value()?.string()?)),
                 Long("oracle") => options.oracles = list(&args.value()?.string()?),
-                Long("all-oracles") => options.oracles = oracles::names().map(str::to_owned).collect(),
+                Long("all-oracles") => options.oracles = oracles::of_this_machine(),
                 other => return Err(other.unexpected().into()),
             }
         }
