@@ -103,7 +103,8 @@ fn row(run: &Run, line: &Line<'_>, style: &Style) -> Row {
 /// The label of a pass of several rows.
 const PASS: &str = "one native pass";
 
-/// Returns all columns for which this run has figures, in display order.
+/// Returns the columns for which this run has figures, in display order: with `--all` also the counters and the shares of
+/// the waits.
 pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
     let view = View { run, style, lines: lines::lines(run) };
     let mut columns = view.times();
@@ -111,8 +112,10 @@ pub fn columns(run: &Run, style: &Style) -> Vec<Column> {
     columns.extend(view.bar());
     columns.extend(view.pipes());
     columns.extend(view.memory_and_bytes());
-    columns.extend(view.shares());
-    columns.extend(view.counters());
+    if style.all {
+        columns.extend(view.shares());
+        columns.extend(view.counters());
+    }
     columns.push(view.status());
     columns
 }
@@ -197,14 +200,14 @@ impl View<'_> {
     fn memory_and_bytes(&self) -> Vec<Column> {
         let at_most = if self.style.unicode { "≤" } else { "<=" };
         vec![
-            self.process(4, "peak mem", |cost| match (cost.peak_rss_bytes, cost.peak_rss_is_bound) {
+            self.process(6, "peak mem", |cost| match (cost.peak_rss_bytes, cost.peak_rss_is_bound) {
                 // Zero means that the kernel did not report it.
                 (0, _) => unknown(),
                 (n, true) => figure(format!("{at_most}{}", units::bytes_bound(n))),
                 (n, false) => figure(units::bytes(n)),
             }),
-            self.cost(6, "in", |cost| cost.read_bytes.map_or(unknown(), |n| figure(units::bytes(n)))),
-            self.cost(6, "out", |cost| cost.written_bytes.map_or(unknown(), |n| figure(units::bytes(n)))),
+            self.cost(7, "in", |cost| cost.read_bytes.map_or(unknown(), |n| figure(units::bytes(n)))),
+            self.cost(7, "out", |cost| cost.written_bytes.map_or(unknown(), |n| figure(units::bytes(n)))),
         ]
     }
 
@@ -217,7 +220,7 @@ impl View<'_> {
             }
             Some(cell)
         };
-        Some(Column { gap: 2, left: true, ..self.waits(9, "", BAR_HEAD, bar)? })
+        Some(Column { gap: 2, left: true, ..self.waits(4, "", BAR_HEAD, bar)? })
     }
 
     /// How full the pipe after each stage was over time, if any was observed.
@@ -232,7 +235,7 @@ impl View<'_> {
             None => Pieces::default(),
         };
         let cells = self.lines.iter().map(cell).chain([Pieces::default()]).collect();
-        Some(Column { group: "", head: PIPE_HEAD.into(), rank: 10, gap: 2, left: true, cells })
+        Some(Column { group: "", head: PIPE_HEAD.into(), rank: 5, gap: 2, left: true, cells })
     }
 
     /// The waits as figures, if any stage has them.
@@ -256,7 +259,7 @@ impl View<'_> {
         // The accuracy of the shares.
         let samples = self.waits(15, "", "samples", |waits| Some(figure(units::count(waits.samples.into()))));
         let off = self.waits(15, "", spread::sign(self.style), |waits| Some(self.off(waits)));
-        shares.chain(samples.into_iter().chain(off).filter(|_| self.style.all)).collect()
+        shares.chain(samples).chain(off).collect()
     }
 
     /// The error margin of the waits, in percent of the wall time.
@@ -292,11 +295,9 @@ impl View<'_> {
             self.grouped(13, "calls", "read", |cost| maybe(cost.read_calls)),
             self.grouped(13, "calls", "write", |cost| maybe(cost.write_calls)),
         ];
-        if self.style.all {
-            columns.push(self.grouped(16, "blocks", "in", |cost| known(cost.block_inputs)));
-            columns.push(self.grouped(16, "blocks", "out", |cost| known(cost.block_outputs)));
-            columns.extend(self.figures());
-        }
+        columns.push(self.grouped(16, "blocks", "in", |cost| known(cost.block_inputs)));
+        columns.push(self.grouped(16, "blocks", "out", |cost| known(cost.block_outputs)));
+        columns.extend(self.figures());
         columns
     }
 
@@ -329,8 +330,8 @@ impl View<'_> {
         let fine = |end: &End| end.status() == 0 || end.status() == SIGPIPE;
         // A failure matters more than a figure; an early end by SIGPIPE is notable, but no failure.
         let rank = match self.run.exit_status {
-            0 if ends().all(|end| end.status() == 0) => 10,
-            0 | SIGPIPE if ends().all(fine) => 7,
+            0 if ends().all(|end| end.status() == 0) => 9,
+            0 | SIGPIPE if ends().all(fine) => 8,
             _ => 3,
         };
         Column { group: "", head: "status".into(), rank, gap: 2, left: false, cells }
@@ -342,7 +343,7 @@ impl View<'_> {
 }
 
 /// The highest rank of the core figures.
-pub const CORE_RANK: u8 = 6;
+pub const CORE_RANK: u8 = 7;
 /// The rank of the spreads of user and sys.
 pub const SPREAD_RANK: u8 = 8;
 /// A shell's status for a process that SIGPIPE ended.

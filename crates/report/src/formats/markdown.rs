@@ -1,8 +1,8 @@
 //! Markdown: a GitHub table with the verdict below it, for an issue, a wiki page or a README.
 //!
 //! Columns are aligned in the source too, so that it is readable unrendered. Commands are code spans, whose
-//! fences are longer than any backquotes in them; a pipe in a cell is escaped even there. Columns of little
-//! interest are omitted without `all`; bars always, since they need their legend.
+//! fences are longer than any backquotes in them; a pipe in a cell is escaped even there. Bars are omitted, since they need
+//! their legend.
 
 use pelton_record::Run;
 
@@ -13,17 +13,12 @@ use crate::{
     text,
 };
 
-/// The highest rank shown without `all`.
-const EVERYDAY_RANK: u8 = 10;
-
 /// Renders a record as a Markdown table with the verdict below it.
 pub fn render(subject: &Subject<'_>, style: &Style) -> String {
     let run = subject.shown;
     let columns: Vec<_> = columns::columns(run, style)
         .into_iter()
-        .filter(|column| {
-            ![BAR_HEAD, PIPE_HEAD].contains(&&*column.head) && (style.all || column.rank <= EVERYDAY_RANK)
-        })
+        .filter(|column| ![BAR_HEAD, PIPE_HEAD].contains(&&*column.head))
         .collect();
     let rows = columns::rows(run, style);
     let mut cells = vec![heads(&columns)];
