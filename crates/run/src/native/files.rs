@@ -296,9 +296,11 @@ pub fn shares_output_with_errors(own: &[Redirection], position: Position) -> boo
 /// file under a file size limit below `limit_bytes`.
 pub fn may_be_refused(own: &[Redirection], position: Position, limit_bytes: u64) -> bool {
     const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
-    let Some(output) = output_file(own, position) else { return false };
+    let is_limited = || pelton_sys::limits::has_file_limit_below(limit_bytes);
+    // What does not exist yet becomes a file.
+    let Some(output) = output_file(own, position) else { return opened_output(own).is_some() && is_limited() };
     if !output.file_type().is_char_device() {
-        return output.is_file() && pelton_sys::limits::has_file_limit_below(limit_bytes);
+        return output.is_file() && is_limited();
     }
     let same = |name: &&str| std::fs::metadata(name).is_ok_and(|file| file.rdev() == output.rdev());
     let own_terminal =
@@ -326,15 +328,19 @@ pub fn prints_to_a_stranger(own: &[Redirection], position: Position) -> bool {
 
 /// Returns the metadata of its standard output, unless that is a pipe to the next stage.
 fn output_file(own: &[Redirection], position: Position) -> Option<Metadata> {
-    let opened = own.iter().rev().find_map(|redirection| match redirection {
-        Redirection::Open { fd: 1, path, .. } => Some(path.as_bytes()),
-        _ => None,
-    });
-    match opened {
+    match opened_output(own) {
         Some(name) => std::fs::metadata(path(name)).ok(),
         None if position.last => inherited_file(std::io::stdout().as_fd()),
         None => None,
     }
+}
+
+/// Returns the name of the file that a redirection makes its standard output.
+fn opened_output(own: &[Redirection]) -> Option<&[u8]> {
+    own.iter().rev().find_map(|redirection| match redirection {
+        Redirection::Open { fd: 1, path, .. } => Some(path.as_bytes()),
+        _ => None,
+    })
 }
 
 fn inherited_file(fd: std::os::fd::BorrowedFd<'_>) -> Option<Metadata> {
