@@ -14,22 +14,27 @@ const LARGEST_SHARE: f64 = 0.7;
 
 /// Advises to use `pelton run`, and says how long it would take, if that is sure: all stages run natively, in one pass,
 /// at known costs. Those of kernels were measured on a slow machine, so the run takes less as a rule (`bench pipelines`).
-pub fn advise(run: &mut Run, source: &Source, environment: &Environment) {
-    let Source::Text(request, plan) = source else { return };
-    let [pipeline] = run.pipelines.as_slice() else { return };
+/// Returns whether it does.
+pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool {
+    let Some(advice) = advice_for(run, source, environment) else { return false };
+    run.verdict.advice = Some(advice);
+    true
+}
+
+fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
+    let Source::Text(request, plan) = source else { return None };
+    let [pipeline] = run.pipelines.as_slice() else { return None };
     let cpu_ns: u64 = pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum();
     if run.wall_ns < SHORTEST_NS || !is_busy(cpu_ns, run.wall_ns) {
-        return;
+        return None;
     }
     let explained = pelton_run::explain(plan, request, environment, &Switches::default(), false);
-    let [one] = explained.as_slice() else { return };
-    let Some(estimate) = one.planned.estimate() else { return };
+    let [one] = explained.as_slice() else { return None };
+    let estimate = one.planned.estimate()?;
     if !one.planned.is_one_pass() || !estimate.not_counted.is_empty() {
-        return;
+        return None;
     }
-    if let Some(advice) = advice(cpu_ns, run.wall_ns, estimate.ratio()) {
-        run.verdict.advice = Some(advice);
-    }
+    advice(cpu_ns, run.wall_ns, estimate.ratio())
 }
 
 /// Whether a pipeline that took this CPU time and this time computed for most of it.

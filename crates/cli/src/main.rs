@@ -21,6 +21,7 @@ mod json;
 mod lines;
 mod manual;
 mod misunderstood;
+mod offer;
 mod output;
 mod pipe;
 mod progress;

@@ -3,8 +3,10 @@
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use pelton_report::Style;
+use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// When to use colours.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,7 +46,7 @@ impl Look {
 
     fn of(stream: impl IsTerminal + AsFd, color: When) -> Self {
         let terminal = stream.is_terminal();
-        let width = terminal.then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten();
+        let width = terminal.then(|| termios::tcgetwinsize(&stream).ok()).flatten();
         let width = width.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
         Look {
             color: colors(color, terminal),
@@ -67,6 +69,47 @@ impl Look {
 fn width_of_file() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     asked.filter(|columns| *columns > 0).unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Delivers each key of the terminal behind standard input at once, without showing it, until dropped.
+pub struct SingleKeys {
+    before: Termios,
+}
+
+impl SingleKeys {
+    /// Takes the keys. `None` if standard input is no terminal.
+    pub fn take() -> Option<Self> {
+        let stdin = std::io::stdin();
+        let before = termios::tcgetattr(&stdin).ok()?;
+        let mut raw = before.clone();
+        raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+        // On failure, keys arrive with Enter.
+        let _ = termios::tcsetattr(&stdin, OptionalActions::Now, &raw);
+        Some(SingleKeys { before })
+    }
+
+    /// Reads the keys that are pressed within `patience`, if standard input is a terminal.
+    pub fn pressed(patience: Duration) -> Option<Vec<u8>> {
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() || !pelton_sys::pipe::is_readable_within(stdin.as_fd(), patience) {
+            return None;
+        }
+        let mut keys = vec![0; 64];
+        let n = rustix::io::read(&stdin, &mut keys).ok()?;
+        // The terminal is gone.
+        if n == 0 {
+            return Some(vec![b'q']);
+        }
+        keys.truncate(n);
+        Some(keys)
+    }
+}
+
+impl Drop for SingleKeys {
+    fn drop(&mut self) {
+        // A terminal that is gone has no modes.
+        let _ = termios::tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
+    }
 }
 
 /// Whether standard error is a terminal.

@@ -8,6 +8,7 @@ use crate::gain;
 use crate::inside;
 use crate::lines::Scripted;
 use crate::misunderstood;
+use crate::offer;
 use crate::output::{self, OutputTarget};
 use crate::shared_options::ReportArgs;
 use crate::source::{self, Source};
@@ -46,6 +47,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
+    let mut gains = false;
     let measured = if args.runs == 1 && args.warmup == 0 {
         let observing = match () {
             () if args.threads => Observing::Threads,
@@ -70,7 +72,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             measured.run.notes.push(note);
         }
         inside::add_start_cost(&mut measured.run, &environment);
-        gain::advise(&mut measured.run, &source, &environment);
+        gains = gain::advise(&mut measured.run, &source, &environment);
         if let Source::Words(words) = &source {
             measured.run.notes.extend(misunderstood::readers_beside(words));
         }
@@ -81,10 +83,14 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     } else {
         measure_several(args, &source, &environment)?
     };
+    let on_screen = matches!(place, OutputTarget::Stderr) && args.report.format() == Format::Table;
     show(place, &args.report, color, &measured.run)?;
     let style = Look::of_file(When::Never).style(args.report.all);
     for (page, format) in pages {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
+    }
+    if gains && on_screen && !measured.interrupted {
+        offer::run_natively(&source, &environment, &args.report, color)?;
     }
     Ok(measured.ending())
 }

@@ -3,8 +3,7 @@
 use super::SAMPLE;
 use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::terminal::Look;
-use crate::terminal::When;
+use crate::terminal::{Look, SingleKeys, When};
 use pelton_observe::Live;
 use pelton_record::live::Snapshot;
 use pelton_report::Style;
@@ -12,7 +11,7 @@ use pelton_report::live::{self, View};
 use pelton_sys::clock;
 use pelton_sys::signals::Requests;
 use pelton_sys::wait;
-use rustix::termios::{self, LocalModes, OptionalActions, Termios};
+use rustix::termios;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -24,7 +23,7 @@ const PACES_NS: [u64; 2] = [100_000_000, 10_000_000_000];
 /// A terminal in full-screen mode. Dropping it restores the previous screen.
 pub struct Screen {
     out: File,
-    before: Option<Termios>,
+    _keys: Option<SingleKeys>,
 }
 
 impl Screen {
@@ -35,15 +34,7 @@ impl Screen {
     /// If no descriptors are left.
     pub fn take(out: impl AsFd, keys: bool) -> std::io::Result<Self> {
         let out = File::from(out.as_fd().try_clone_to_owned()?);
-        let stdin = std::io::stdin();
-        let before = (keys && stdin.is_terminal()).then(|| termios::tcgetattr(&stdin).ok()).flatten();
-        if let Some(before) = &before {
-            let mut raw = before.clone();
-            raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-            // On failure, keys arrive with Enter.
-            let _ = termios::tcsetattr(&stdin, OptionalActions::Now, &raw);
-        }
-        let screen = Screen { out, before };
+        let screen = Screen { out, _keys: keys.then(SingleKeys::take).flatten() };
         screen.write("\x1b[?1049h\x1b[?25l\x1b[2J");
         Ok(screen)
     }
@@ -77,9 +68,6 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.write("\x1b[?25h\x1b[?1049l");
-        if let Some(before) = &self.before {
-            let _ = termios::tcsetattr(std::io::stdin(), OptionalActions::Now, before);
-        }
     }
 }
 
@@ -148,7 +136,7 @@ pub fn run(
         }
         wait::wait_any(&waited, Some(SAMPLE));
         let signal = requests.taken().first().copied();
-        let key = pressed().and_then(|keys| press(&keys, &mut view, &mut every_ns));
+        let key = SingleKeys::pressed(Duration::ZERO).and_then(|keys| press(&keys, &mut view, &mut every_ns));
         live.sample();
         let now_ns = clock::now_ns();
         let over = (live.is_over() && !forever) || end_ns.is_some_and(|end_ns| now_ns >= end_ns);
@@ -171,22 +159,6 @@ pub fn run(
             screen.show(&now, &view, color);
         }
     }
-}
-
-/// Reads the pressed keys, if standard input is a terminal and there are any.
-fn pressed() -> Option<Vec<u8>> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() || !pelton_sys::pipe::is_readable_within(stdin.as_fd(), Duration::ZERO) {
-        return None;
-    }
-    let mut keys = vec![0; 64];
-    let n = rustix::io::read(&stdin, &mut keys).ok()?;
-    // The terminal is gone.
-    if n == 0 {
-        return Some(vec![b'q']);
-    }
-    keys.truncate(n);
-    Some(keys)
 }
 
 #[cfg(test)]

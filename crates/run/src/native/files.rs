@@ -298,7 +298,9 @@ pub fn may_be_refused(own: &[Redirection], position: Position, limit_bytes: u64)
     const HARMLESS: [&str; 3] = ["/dev/null", "/dev/tty", "/dev/zero"];
     let is_limited = || pelton_sys::limits::has_file_limit_below(limit_bytes);
     // What does not exist yet becomes a file.
-    let Some(output) = output_file(own, position) else { return opened_output(own).is_some() && is_limited() };
+    let Some(output) = output_file(own, position) else {
+        return opened_output(own).is_some() && is_limited();
+    };
     if !output.file_type().is_char_device() {
         return output.is_file() && is_limited();
     }
