@@ -176,6 +176,11 @@ impl Running {
         if self.stdout.await_words(words, self.deadline) { Ok(()) } else { Err(self.silence(words)) }
     }
 
+    /// Returns what it has printed on standard output so far.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.bytes()).into_owned()
+    }
+
     /// Like [`Running::await_words`], for standard error.
     pub fn await_message(&self, words: &str) -> Result<()> {
         if self.stderr.await_words(words, self.deadline) { Ok(()) } else { Err(self.silence(words)) }

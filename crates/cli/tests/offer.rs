@@ -1,0 +1,61 @@
+//! `pelton time` on a terminal offers to run the pipeline as `pelton run` would.
+
+use std::fs;
+
+use pelton_testkit::{Launch, Terminal, wait_until};
+
+const QUESTION: &str = "r runs it so";
+const PIPELINE: &str = "sort f | uniq -c | wc -l";
+
+/// Starts it in a shell, whose last word is `finished` and its status.
+fn start(dir: &std::path::Path) -> Terminal {
+    let pelton = env!("CARGO_BIN_EXE_pelton");
+    let script = "\"$0\" time \"$1\"; echo finished $?";
+    let launch = Launch::new(["bash", "-c", script, pelton, PIPELINE], dir);
+    Terminal::spawn(&launch.through("TERM=xterm exec \"$@\"")).expect("a terminal")
+}
+
+fn lines(dir: &std::path::Path) {
+    let text: String =
+        (0..1_200_000u32).map(|i| format!("{}\n", i.wrapping_mul(2_654_435_761) % 50_000)).collect();
+    fs::write(dir.join("f"), text).expect("written");
+}
+
+/// A busy machine may leave the pipeline so little of its time that nothing is promised, and nothing offered: it is tried
+/// again then.
+#[test]
+fn a_key_runs_it_natively_and_leaves_the_terminal_as_it_was() {
+    let dir = tempfile::tempdir().expect("a directory");
+    lines(dir.path());
+    for _ in 0..6 {
+        let mut terminal = start(dir.path());
+        let before = terminal.settings().expect("settings");
+        wait_until("it asks or ends", || {
+            let said = terminal.running().said();
+            said.contains(QUESTION) || said.contains("finished")
+        });
+        if terminal.running().said().contains(QUESTION) {
+            terminal.keys("r").expect("typed");
+            terminal.await_words("finished 0").expect("an end");
+            assert_eq!(terminal.settings().expect("settings"), before);
+            let said = terminal.running().said();
+            assert!(said.contains("native"), "{said}");
+            assert_eq!(said.matches("50000").count(), 2, "printed by both runs: {said}");
+            terminal.finish().expect("an end");
+            return;
+        }
+        terminal.finish().expect("an end");
+    }
+}
+
+#[test]
+fn what_was_typed_before_is_left_to_the_shell() {
+    let dir = tempfile::tempdir().expect("a directory");
+    lines(dir.path());
+    let mut terminal = start(dir.path());
+    terminal.keys("\n").expect("typed");
+    terminal.await_words("finished 0").expect("an end");
+    let said = terminal.finish().expect("an end").stdout;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(!said.contains(QUESTION), "{said}");
+}
