@@ -51,6 +51,7 @@ Run:
   sh           Run a script so; for `#!` lines
   pipe         Run a pipeline given as words, which nothing expands again
   verify       Compare pelton with the tools that are installed here
+  report       Write down a difference, for the developers
 
 Parts of pipelines:
   json         JSON to lines for grep, sort and awk, or selected values
@@ -98,6 +99,7 @@ pub enum Verb {
     Copy(CopyArgs),
     Find(FindArgs),
     Verify(crate::verify::VerifyArgs),
+    Report(crate::report::ReportVerbArgs),
     Man(crate::manual::ManArgs),
     Completions(crate::manual::CompletionsArgs),
     Init(crate::init::InitArgs),

@@ -25,6 +25,7 @@ mod offer;
 mod output;
 mod pipe;
 mod progress;
+mod report;
 mod run;
 mod scripts;
 mod shared_options;
@@ -75,6 +76,7 @@ fn work() -> ExitCode {
         Verb::Copy(args) => copy::copy(&args),
         Verb::Find(args) => find::find(&args, cli.color),
         Verb::Buffer(args) => buffer::buffer(&args),
+        Verb::Report(args) => report::report(&args),
         Verb::Verify(args) => verify::verify(&args, cli.color),
         Verb::Man(args) => manual::man(&args, Cli::command()),
         Verb::Completions(args) => manual::completions(&args, &Cli::command()),

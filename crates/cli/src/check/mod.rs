@@ -33,6 +33,8 @@ use std::time::{Duration, Instant};
 
 /// The exit status if what pelton printed is not what the shell printed.
 const DIFFERENT: i32 = 3;
+/// Said of a text whose output changes from run to run.
+pub const CHANGES_BY_ITSELF: &str = "does not agree with itself either";
 /// Standard error is compared up to this size.
 const MESSAGES: usize = 16 << 20;
 
@@ -190,7 +192,7 @@ impl Check<'_> {
         let again = self.beside(self.shell.clone(), ours, progress)?;
         if !same_shell_result(&again, theirs) {
             return Ok(format!(
-                "  {shell} does not agree with itself either: what this text prints changes from run to run,\n  \
+                "  {shell} {CHANGES_BY_ITSELF}: what this text prints changes from run to run,\n  \
                  so it cannot be checked by comparing two runs\n"
             ));
         }

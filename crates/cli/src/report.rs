@@ -1,0 +1,224 @@
+//! `pelton report`: what the developers need to know of a text for which pelton and the shell differ.
+
+use crate::ending::Ending;
+use crate::failure::Failure;
+use crate::output;
+use crate::shared_options::SourceArgs;
+use crate::source::Source;
+use crate::terminal;
+use clap::{Args, ValueHint};
+use pelton_run::{Environment, ListItem, Plan, Request};
+use pelton_sys::machine;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, IsTerminal, Seek};
+use std::process::{Command, Stdio};
+
+/// Write a report for the developers: what pelton prints for a text, and what the shell prints.
+///
+/// The text is run by pelton and by the shell, as `pelton run --check` does, and then shorter parts of it. The report names
+/// the difference, the shortest part that still has it, the rule or kernel that causes it, the plan, and the versions of
+/// pelton, the shell and the tools. It holds the text, the first lines that differ, and the variables of the locale;
+/// please read it before you send it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pelton report 'sort f | uniq -c' > report.md
+  pelton report --run-twice 'my-program f | sort'   although the program may do
+                                                    more than print
+
+Exit status: 3 if pelton and the shell differ; 0 if not, or if the text prints something else each
+time; 2 if it cannot be run twice.")]
+pub struct ReportVerbArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// Run the text several times even if it may do more than print
+    #[arg(long)]
+    pub run_twice: bool,
+
+    /// Write the report to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<std::path::PathBuf>,
+}
+
+/// The exit status of a check that finds a difference, and of a report with one.
+const DIFFERENT: i32 = 3;
+
+/// Runs `pelton report`.
+pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
+    let environment = Environment::inherit();
+    let source = Source::resolve(&args.source, &environment)?;
+    let Source::Text(request, plan) = &source else {
+        return Err(Failure::new("a command given as words runs as it is: nothing can differ")
+            .with_help("the pipeline in one word: pelton report 'sort FILE | uniq -c'"));
+    };
+    let cannot = |error: io::Error| Failure::io("cannot run the text for a report", &error);
+    let mut checks = Checks { args, input: held_input().map_err(cannot)? };
+    let whole = checks.run(&request.text).map_err(cannot)?;
+    if whole.is_refused {
+        // The refusal names the option, of which this user knows nothing.
+        let words = whole.words.replace("pelton run --check", "pelton report");
+        terminal::say(&words.replace("--check runs", "a report runs"));
+        return Ok(Ending::Status(2));
+    }
+    let shortest = match whole.differs {
+        true => checks.shortest(request, plan).map_err(cannot)?,
+        false => None,
+    };
+    let explained = checks.explain(&request.text).map_err(cannot)?;
+    let text = markdown(request, &environment, &whole, shortest.as_ref(), &explained);
+    match &args.output {
+        Some(file) => std::fs::write(file, text)
+            .map_err(|error| Failure::io(format!("cannot write `{}`", file.display()), &error))?,
+        None => output::print(&text, "the report")?,
+    }
+    Ok(Ending::Status(if whole.differs { DIFFERENT } else { 0 }))
+}
+
+/// The outcome of `pelton run --check`.
+struct Checked {
+    text: OsString,
+    differs: bool,
+    is_refused: bool,
+    /// What it says.
+    words: String,
+}
+
+/// Runs texts, each on the same standard input.
+struct Checks<'a> {
+    args: &'a ReportVerbArgs,
+    input: Option<File>,
+}
+
+impl Checks<'_> {
+    fn run(&mut self, text: &OsString) -> io::Result<Checked> {
+        let more: &[&str] = if self.args.run_twice { &["--check", "--run-twice"] } else { &["--check"] };
+        let out = self.pelton("run", more, text)?.stdout(Stdio::null()).output()?;
+        let words = String::from_utf8_lossy(&out.stderr).into_owned();
+        let says = |start: &str| words.lines().any(|line| line.starts_with(start));
+        let (is_other, is_same) = (says("pelton: this is not what"), says("pelton: checked:"));
+        let differs = is_other && !words.contains(crate::check::CHANGES_BY_ITSELF);
+        Ok(Checked { text: text.clone(), differs, is_refused: !is_other && !is_same, words })
+    }
+
+    fn explain(&mut self, text: &OsString) -> io::Result<String> {
+        let out = self.pelton("explain", &[], text)?.output()?;
+        Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+    }
+
+    /// Returns the shortest beginning of the pipeline that differs, unless it is the whole.
+    fn shortest(&mut self, request: &Request, plan: &Plan) -> io::Result<Option<Checked>> {
+        for text in beginnings(request, plan) {
+            let checked = self.run(&text)?;
+            if checked.differs {
+                return Ok(Some(checked));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns a call of this program for a text, with the standard input from its beginning.
+    fn pelton(&mut self, verb: &str, options: &[&str], text: &OsString) -> io::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args([verb, "--color=never"]).args(options);
+        if let Some(shell) = &self.args.source.shell {
+            command.arg("--shell").arg(shell);
+        }
+        let stdin = match &mut self.input {
+            Some(file) => {
+                file.rewind()?;
+                Stdio::from(file.try_clone()?)
+            }
+            None => Stdio::null(),
+        };
+        match &self.args.source.file {
+            Some(script) => command.arg("--file").args(script),
+            None => command.arg("--").arg(text),
+        };
+        command.stdin(stdin);
+        Ok(command)
+    }
+}
+
+/// Keeps standard input, to be read again by each run. `None` for a terminal.
+fn held_input() -> io::Result<Option<File>> {
+    let mut stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        return Ok(None);
+    }
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut stdin, &mut file)?;
+    Ok(Some(file))
+}
+
+/// Returns the texts of the first stage, of the first two, and so on, if the text is one pipeline.
+fn beginnings(request: &Request, plan: &Plan) -> Vec<OsString> {
+    let (Plan::Steps(steps), Some(text), None) = (plan, request.text.to_str(), &request.script) else {
+        return Vec::new();
+    };
+    let [ListItem::List(list)] = steps.as_slice() else { return Vec::new() };
+    let [(_, pipeline)] = list.as_slice() else { return Vec::new() };
+    let before_last = pipeline.stages.len().saturating_sub(1);
+    let ends = pipeline.stages[..before_last].iter().map(|stage| stage.span.end);
+    ends.filter_map(|end| Some(text.get(pipeline.span.start..end)?.into())).collect()
+}
+
+fn markdown(
+    request: &Request,
+    environment: &Environment,
+    whole: &Checked,
+    shortest: Option<&Checked>,
+    explained: &str,
+) -> String {
+    let mut text = String::from("# A report for pelton\n\n");
+    let _ = writeln!(text, "- pelton {}", env!("CARGO_PKG_VERSION"));
+    let (_, kernel, kind) = machine::names();
+    let _ = writeln!(text, "- {kernel} on {kind}");
+    let _ = writeln!(text, "- {}", shell_version(request));
+    let names = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LANG", "POSIXLY_CORRECT"];
+    for name in names {
+        if let Some(value) = environment.get(name) {
+            let _ = writeln!(text, "- {name}={}", String::from_utf8_lossy(value.as_encoded_bytes()));
+        }
+    }
+    section(&mut text, "The text", "sh", &whole.text.to_string_lossy());
+    section(&mut text, "What differs", "text", &whole.words);
+    if let Some(shortest) = shortest {
+        section(&mut text, "The shortest part that differs", "sh", &shortest.text.to_string_lossy());
+        section(&mut text, "What differs there", "text", &shortest.words);
+    }
+    section(&mut text, "The plan", "text", explained);
+    text
+}
+
+/// Appends a section with a block, whose fence is longer than any in it.
+fn section(text: &mut String, title: &str, language: &str, block: &str) {
+    let mut fence = "```".to_owned();
+    while block.contains(&fence) {
+        fence.push('`');
+    }
+    let _ = write!(text, "\n## {title}\n\n{fence}{language}\n{}\n{fence}\n", block.trim_end());
+}
+
+/// Returns the first line that the shell says of its version, or its path.
+fn shell_version(request: &Request) -> String {
+    let path = &request.shell.path;
+    let said = Command::new(path).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let said = said.ok().filter(|out| out.status.success()).map(|out| out.stdout).unwrap_or_default();
+    let line = String::from_utf8_lossy(&said).lines().next().map(str::to_owned);
+    line.filter(|line| !line.is_empty()).unwrap_or_else(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::section;
+
+    #[test]
+    fn fences_are_longer_than_those_of_the_text() {
+        let mut text = String::new();
+        section(&mut text, "A", "sh", "echo '```'\n");
+        assert_eq!(text, "\n## A\n\n````sh\necho '```'\n````\n");
+    }
+}

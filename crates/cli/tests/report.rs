@@ -1,0 +1,64 @@
+//! `pelton report`: what it holds, and which texts it refuses.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn report(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+    command.arg("report").args(args).current_dir(dir).stdin(Stdio::null()).env("LC_ALL", "C");
+    command.output().expect("pelton starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_report_holds_the_text_the_outcome_the_plan_and_the_versions() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("f"), "b\na\nb\n").expect("written");
+    let out = report(dir.path(), &["sort f | uniq -c"]);
+    let said = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{said}{}", text(&out.stderr));
+    for part in [
+        "LC_ALL=C",
+        "GNU bash",
+        "sort f | uniq -c\n```",
+        "bash prints the same",
+        "sort-uniq",
+        "GNU coreutils",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let out = report(dir.path(), &["-o", "r.md", "sort f | uniq -c"]);
+    assert_eq!((out.stdout.len(), out.status.code()), (0, Some(0)));
+    assert_eq!(std::fs::read_to_string(dir.path().join("r.md")).expect("a file"), said);
+}
+
+/// pelton runs the text first, so a text that counts its runs differs, and so does its beginning.
+#[test]
+fn a_difference_is_found_in_the_shortest_part() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = report(dir.path(), &["date +%s%N | cat | sort"]);
+    let said = text(&out.stdout);
+    assert!(said.contains("does not agree with itself"), "{said}");
+    assert_eq!(out.status.code(), Some(0), "no fault of pelton's");
+    // The third run and those behind it print the same again: so the shell agrees with itself, and not with the first.
+    std::fs::write(dir.path().join("once"), "test -e seen && echo b && exit; echo a; echo > seen\n")
+        .expect("written");
+    let out = report(dir.path(), &["--run-twice", "env sh once | tr a-z A-Z | cat -n"]);
+    let said = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(3), "{said}");
+    assert!(said.contains("standard output differs first at byte 8"), "{said}");
+}
+
+#[test]
+fn what_must_not_run_twice_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (text_given, why) in [("sort f > g", "writes `g`"), ("rm x | sort", "may do more than print")] {
+        let out = report(dir.path(), &[text_given]);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains(why) && !said.contains("--check"), "{said}");
+    }
+}
