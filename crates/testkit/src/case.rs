@@ -178,7 +178,7 @@ impl Case {
     /// Returns the command line, preceded by the `before` text, if there is one.
     pub fn started(&self, argv: Vec<OsString>) -> Vec<OsString> {
         let Some(before) = &self.before else { return argv };
-        let through = format!("{before}; exec \"$@\"");
+        let through = format!("{}\nexec \"$@\"", before.trim_end());
         shell_before(&through).into_iter().chain(argv).collect()
     }
 

@@ -277,7 +277,11 @@ fn installed(names: &[&'static str]) -> Result<Vec<Installed>, Failure> {
         [] => TOOLS.iter().copied().filter(|tool| tool.verifiable).collect(),
         names => names.iter().filter_map(|name| lookup(name.as_bytes())).collect(),
     };
-    let found: Vec<Installed> = tools.iter().filter_map(|tool| on_path(tool, &mut detector)).collect();
+    let mut found: Vec<Installed> = tools.iter().filter_map(|tool| on_path(tool, &mut detector)).collect();
+    // What starts another program may change while its file stays, which only who names it may accept.
+    if names.is_empty() {
+        found.retain(|one| !one.claimed.starts_another());
+    }
     let missing = names.iter().find(|name| !found.iter().any(|one| one.tool.name == **name));
     match missing {
         Some(name) => Err(Failure::new(format!("`{name}` is not on the PATH"))),

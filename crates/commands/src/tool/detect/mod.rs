@@ -70,6 +70,17 @@ impl Family {
 }
 
 impl Family {
+    /// Returns what the files of its programs hold, and those of others that start them do not.
+    fn mark(self) -> &'static str {
+        match self {
+            Family::Gawk => "GNU Awk",
+            Family::OriginalAwk => "version 20",
+            Family::Bash => "GNU bash",
+            Family::Jq => "jq-",
+            family => family.title(),
+        }
+    }
+
     /// Returns the family of this name in pelton's own files: that of its variant.
     fn named(name: &str) -> Option<Self> {
         FIRST_LINES.iter().map(|(_, family)| *family).find(|family| format!("{family:?}") == name)
@@ -120,6 +131,9 @@ const FIRST_LINES: &[(&str, Family)] = &[
     ("jq-", Family::Jq),
     ("GNU bash, version ", Family::Bash),
 ];
+
+/// Follows what a program claims to be that its file is not.
+const STARTS_ANOTHER: &str = ", said by a script or by a program that starts another one";
 
 /// The implementation behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,12 +186,18 @@ impl Implementation {
         self.like().is_some_and(|like| like.0 == wanted && TESTED.contains(&like))
     }
 
+    /// Whether it is a script, or a program that starts another one: what it does may change while its file stays.
+    pub fn starts_another(&self) -> bool {
+        matches!(self, Implementation::Unknown(line) if line.ends_with(STARTS_ANOTHER))
+    }
+
     /// Describes it for reasons.
     pub fn describe(&self) -> String {
         match self {
             Implementation::Known { family, version } => format!("{} {version}", family.title()),
             Implementation::Verified(verified) => verified.shown.clone(),
             Implementation::Unknown(line) if line.is_empty() => "an unknown program".to_owned(),
+            Implementation::Unknown(line) if self.starts_another() => line.clone(),
             Implementation::Unknown(line) => format!("an unknown program ('{line}')"),
         }
     }
@@ -259,9 +279,15 @@ pub trait ProgramInspector {
     fn sha256(&self, path: &Path) -> Option<String>;
     /// Returns the first line of `path --version`.
     fn version_line(&self, path: &Path) -> Option<String>;
+    /// Whether the program's own file holds the name of the project. A script, or a program that starts another one, says
+    /// what that one says.
+    fn holds(&self, path: &Path, family: Family) -> bool;
     /// Returns how the program differs from the implementation that it claims to be, in words.
     fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String>;
 }
+
+/// The first bytes of a program that the kernel loads itself.
+const ELF: &[u8] = b"\x7fELF";
 
 /// Inspects programs of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -287,6 +313,12 @@ impl ProgramInspector for SystemProbe {
         let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
         let (answer, _) = probe::ask(path, args, "", "C")?;
         Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
+    }
+
+    fn holds(&self, path: &Path, family: Family) -> bool {
+        fs::read(path).is_ok_and(|file| {
+            file.starts_with(ELF) && memchr::memmem::find(&file, family.mark().as_bytes()).is_some()
+        })
     }
 
     fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String> {
@@ -391,6 +423,9 @@ impl<'a> Detector<'a> {
     fn ask(&self, path: &Path, program: &str) -> Implementation {
         let line = self.probe.version_line(path).unwrap_or_default();
         let found = Implementation::from_version_line(program, &line);
+        if found.family().is_some_and(|family| !self.probe.holds(path, family)) {
+            return Implementation::Unknown(found.describe() + STARTS_ANOTHER);
+        }
         let oddity = self.probe.oddity(path, &found, program);
         match (found, oddity) {
             (Implementation::Known { family, version }, Some(oddity)) => {
@@ -425,6 +460,10 @@ mod tests {
         fn version_line(&self, _: &Path) -> Option<String> {
             self.asked.set(self.asked.get() + 1);
             Some(self.line.to_owned())
+        }
+
+        fn holds(&self, _: &Path, _: Family) -> bool {
+            !self.line.contains("GNU grep")
         }
 
         fn oddity(&self, _: &Path, _: &Implementation, program: &str) -> Option<String> {
@@ -462,6 +501,21 @@ mod tests {
         assert!(known("mawk", "mawk 1.3.4 20200120").is_tested(Family::Mawk));
         let bash = "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)";
         assert!(known("bash", bash).is_tested(Family::Bash));
+    }
+
+    #[test]
+    fn what_starts_another_program_is_not_that_program() {
+        let machine = machine("grep (GNU grep) 3.8");
+        let found = Detector::new(&machine, None).identify(Path::new("/home/me/bin/grep"));
+        assert!(found.starts_another(), "{found:?}");
+        let folder = std::env::temp_dir().join(format!("pelton-detect-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let script = folder.join("grep");
+        fs::write(&script, "#!/bin/sh\n# GNU grep\nexec /bin/grep \"$@\"\n").expect("written");
+        assert!(!SystemProbe.holds(&script, Family::GnuGrep));
+        assert!(SystemProbe.holds(Path::new("/bin/grep"), Family::GnuGrep));
+        assert!(!SystemProbe.holds(Path::new("/bin/grep"), Family::GnuSed));
+        fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]
