@@ -24,6 +24,9 @@ use workbench::steps::{step, timed};
 /// The script that installs an archive, in the root of the checkout.
 const INSTALLER: &str = "install.sh";
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+const MAINTAINER: &str = "The developers of pelton <pelton@localhost>";
+/// What Debian's checker complains of and is meant: one static binary for all releases, and no address yet.
+const LINTIAN_OVERRIDES: &str = "pelton: statically-linked-binary\npelton: bogus-mail-host\npelton: bogus-mail-host-in-debian-changelog\n";
 /// Where the shells look for completions, below a prefix, with the name of the shell.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/pelton"),
@@ -211,9 +214,7 @@ impl Release {
             put(&root().join(file), &doc.join(file), 0o644)?;
         }
         write(&doc.join("licences-of-dependencies.txt"), &licences_of_dependencies()?)?;
-        // Whatever the umask is.
-        output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(tree))?;
-        Ok(())
+        let_everyone_read(tree)
     }
 
     /// Packs the tree by this compressor.
@@ -246,9 +247,11 @@ impl Release {
         for licence in LICENCES {
             fs::remove_file(doc.join(licence))?;
         }
-        fs::rename(doc.join("CHANGELOG.md"), doc.join("changelog"))?;
+        write(&doc.join("changelog"), &self.debian_changelog()?)?;
         output(Command::new("gzip").arg("-9n").arg(doc.join("changelog")))?;
+        write(&root.join("usr/share/lintian/overrides/pelton"), LINTIAN_OVERRIDES)?;
         write(&root.join("DEBIAN/control"), &self.control(architecture, &root)?)?;
+        let_everyone_read(&root)?;
         let package = out.join(format!("pelton_{}_{architecture}.deb", self.version));
         let mut build = Command::new("dpkg-deb");
         let level = format!("-z{}", self.effort.level(6));
@@ -265,17 +268,35 @@ impl Release {
             "Package: pelton\n\
              Version: {}\n\
              Architecture: {architecture}\n\
-             Maintainer: The developers of pelton <pelton@localhost>\n\
+             Maintainer: {MAINTAINER}\n\
              Installed-Size: {kilobytes}\n\
              Section: utils\n\
              Priority: optional\n\
              Description: shows where shell pipelines spend their time, and runs them faster\n \
-             pelton time shows what each stage of a pipeline costs and waits for, and names the\n \
-             bottleneck. pelton run runs the same pipeline with the same output and exit status\n \
-             for a fraction of the CPU time. pelton doctor says why a pipeline is stuck.\n",
+             pelton time shows what each stage of a pipeline costs and waits for, and\n \
+             names the bottleneck. pelton run runs the same pipeline with the same output\n \
+             and exit status for a fraction of the CPU time. pelton doctor says why a\n \
+             pipeline is stuck.\n",
             self.version
         ))
     }
+
+    /// Returns a changelog in the form that Debian's policy asks for. It refers to the real one.
+    fn debian_changelog(&self) -> Outcome<String> {
+        let date = utc_date(&self.time, "%a, %d %b %Y %T +0000")?;
+        Ok(format!(
+            "pelton ({}) unstable; urgency=medium\n\n  \
+             * The changes are in /usr/share/doc/pelton/CHANGELOG.md.\n\n \
+             -- {MAINTAINER}  {date}\n",
+            self.version
+        ))
+    }
+}
+
+/// Sets the permissions in a tree, whatever the umask is.
+fn let_everyone_read(tree: &Path) -> Outcome {
+    output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(tree))?;
+    Ok(())
 }
 
 /// Compresses the manual pages of a tree.
@@ -334,6 +355,13 @@ fn checksums(dir: &Path, files: &[PathBuf]) -> Outcome<String> {
 fn checksum(file: &Path) -> Outcome<String> {
     let said = output(Command::new("sha256sum").arg("--").arg(file))?;
     Ok(said.split(' ').next().unwrap_or_default().to_owned())
+}
+
+/// Formats a time in seconds since 1970, as `date` does in English.
+fn utc_date(time: &str, format: &str) -> Outcome<String> {
+    let mut date = Command::new("date");
+    date.args(["--utc", "--date", &format!("@{time}"), &format!("+{format}")]).env("LC_ALL", "C");
+    Ok(output(&mut date)?.trim_end().to_owned())
 }
 
 fn output(command: &mut Command) -> Outcome<String> {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::output;
+use super::{output, utc_date};
 use crate::Outcome;
 use workbench::Failure;
 use workbench::cargo_workspace::{cargo, root};
@@ -101,7 +101,6 @@ impl Crates {
 pub(super) fn make(machine: Machine, version: &str, sum: &str, time: &str) -> Outcome<String> {
     let crates = Crates::of(machine)?;
     let checksums = checksums(&fs::read_to_string(root().join("Cargo.lock"))?);
-    let time = output(Command::new("date").args(["--utc", "+%FT%TZ", "--date"]).arg(format!("@{time}")))?;
     let (binary, mut libraries): (Vec<&Crate>, Vec<&Crate>) =
         crates.all.iter().partition(|one| one.name == "pelton");
     let binary = binary.first().ok_or("cargo tree does not name pelton")?;
@@ -115,7 +114,7 @@ pub(super) fn make(machine: Machine, version: &str, sum: &str, time: &str) -> Ou
         "specVersion": "1.5",
         "version": 1,
         "metadata": {
-            "timestamp": time.trim(),
+            "timestamp": utc_date(time, "%FT%TZ")?,
             "component": {
                 "type": "application",
                 "bom-ref": binary.reference(),
