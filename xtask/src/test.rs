@@ -38,13 +38,14 @@ fn seed() -> String {
 }
 
 /// What a machine may lack: large, and not itself tested, or given to root only.
-const MAY_LACK: [&str; 8] = [
+const MAY_LACK: [&str; 9] = [
     "a browser",
     "a mount name space",
     "go",
     "javac",
     "nfpm",
     "node",
+    "rpm2cpio and cpio",
     "ruby",
     "Rust's library for another machine",
 ];

@@ -101,10 +101,9 @@ impl Crates {
 pub(super) fn make(machine: Machine, version: &str, sum: &str, time: &str) -> Outcome<String> {
     let crates = Crates::of(machine)?;
     let checksums = checksums(&fs::read_to_string(root().join("Cargo.lock"))?);
-    let (binary, mut libraries): (Vec<&Crate>, Vec<&Crate>) =
+    let (binary, libraries): (Vec<&Crate>, Vec<&Crate>) =
         crates.all.iter().partition(|one| one.name == "pelton");
     let binary = binary.first().ok_or("cargo tree does not name pelton")?;
-    libraries.sort();
     let mut components: Vec<Value> = libraries.iter().map(|one| one.component(&checksums)).collect();
     components.extend([standard_library()?, c_library(machine)?]);
     let dependencies: Vec<Value> =
