@@ -1,4 +1,5 @@
-# Installs pelton's release with Nix: `nix-env --install --file default.nix`, or `import ./default.nix { inherit pkgs; }`.
+# Installs pelton's release with Nix: `nix-env --install --file default.nix`,
+# or `import ./default.nix { inherit pkgs; }`.
 { pkgs ? import <nixpkgs> { } }:
 
 let

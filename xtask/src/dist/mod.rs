@@ -1,9 +1,9 @@
-//! `cargo xtask dist`: builds the files of a release: archives of the static binary with its manual, completions and
-//! licences, packages, a bill of materials, recipes for other package managers, a script that installs an archive, and
-//! checksums.
+//! `cargo xtask dist`: builds the files of a release: archives of the static binary with its
+//! manual, completions and licences, packages, a bill of materials, recipes for other package
+//! managers, a script that installs an archive, and checksums.
 //!
-//! Made twice of the same commit, the files are the same: names are sorted, times are the commit's, owners are root, and no
-//! path of the machine that builds is in the binary.
+//! Made twice of the same commit, the files are the same: names are sorted, times are the commit's,
+//! owners are root, and no path of the machine that builds is in the binary.
 
 pub mod packages;
 pub mod recipes;
@@ -25,7 +25,8 @@ use workbench::steps::{step, timed};
 const INSTALLER: &str = "install.sh";
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 const MAINTAINER: &str = "The developers of pelton <pelton@localhost>";
-/// What Debian's checker complains of and is meant: one static binary for all releases, and no address yet.
+/// What Debian's checker complains of and is meant: one static binary for all releases, and no
+/// address yet.
 const LINTIAN_OVERRIDES: &str = "pelton: statically-linked-binary\npelton: bogus-mail-host\npelton: bogus-mail-host-in-debian-changelog\n";
 /// Where the shells look for completions, below a prefix, with the name of the shell.
 const COMPLETIONS: [(&str, &str); 3] = [
@@ -68,8 +69,8 @@ impl Options {
     }
 }
 
-/// Builds the release, and makes all files of it in the target directory. Without nfpm, the packages that it makes are
-/// missing, and the last line says so.
+/// Builds the release, and makes all files of it in the target directory. Without nfpm, the
+/// packages that it makes are missing, and the last line says so.
 ///
 /// # Errors
 /// If something cannot be built, or a program is missing (tar, gzip, zstd, dpkg-deb).
@@ -119,8 +120,8 @@ impl Effort {
     }
 }
 
-/// Makes the files of a release from these binaries in a directory, and returns them. `speaker`: the same for this
-/// machine, which prints the manual and the completions.
+/// Makes the files of a release from these binaries in a directory, and returns them. `speaker`:
+/// the same for this machine, which prints the manual and the completions.
 ///
 /// # Errors
 /// As [`run`].
@@ -233,7 +234,8 @@ impl Release {
         Ok(archive)
     }
 
-    /// Makes a package for Debian and its relatives, of the tree with a compressed manual, which it consumes. The binary is static and needs nothing.
+    /// Makes a package for Debian and its relatives, of the tree with a compressed manual, which it
+    /// consumes. The binary is static and needs nothing.
     fn debian_package(&self, tree: &Path, out: &Path) -> Outcome<PathBuf> {
         let architecture = self.machine.debian();
         let root = out.join("deb");

@@ -1,6 +1,7 @@
 //! Packages for Fedora, Alpine and Arch, made by nfpm.
 //!
-//! nfpm also makes .deb files, but compresses by Go's xz, which needs a fifth more room than dpkg-deb's.
+//! nfpm also makes .deb files, but compresses by Go's xz, which needs a fifth more room than
+//! dpkg-deb's.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,8 @@ use workbench::machine::Machine;
 
 /// The templates of recipes.
 const RECIPES: [&str; 4] = ["PKGBUILD", "pelton.rb", "default.nix", "Containerfile"];
-/// Stands in a recipe where its user must put the address of the release: no host can have this name.
+/// Stands in a recipe where its user must put the address of the release: no host can have this
+/// name.
 pub const NO_ADDRESS: &str = "https://PUT-THE-ADDRESS-OF-THE-RELEASE-HERE.invalid";
 
 /// The values of a template's placeholders, such as `@VERSION@`.
@@ -23,8 +24,8 @@ impl Values {
         self.0.push((format!("@{name}@"), value.to_owned()));
     }
 
-    /// Returns a template with its placeholders replaced. A paragraph for a machine that the release is not built for, which
-    /// has placeholders such as `@SHA256_aarch64@`, is left out.
+    /// Returns a template with its placeholders replaced. A paragraph for a machine that the
+    /// release is not built for, which has placeholders such as `@SHA256_aarch64@`, is left out.
     ///
     /// # Errors
     /// If the template cannot be read, or has a placeholder without a value.

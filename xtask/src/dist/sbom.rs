@@ -1,4 +1,5 @@
-//! A bill of materials, as CycloneDX JSON: the crates that are linked into a binary, Rust's standard library and the C library.
+//! A bill of materials, as CycloneDX JSON: the crates that are linked into a binary, Rust's
+//! standard library and the C library.
 //!
 //! It has no serial number, which would be random, and its time is the commit's.
 
@@ -162,7 +163,8 @@ fn c_library(machine: Machine) -> Outcome<Value> {
     Ok(platform_library("glibc", &version, "LGPL-2.1-or-later", "gnu:glibc"))
 }
 
-/// Describes a library that is not a crate. `product`: vendor and product, by which databases of security holes know it.
+/// Describes a library that is not a crate. `product`: vendor and product, by which databases of
+/// security holes know it.
 fn platform_library(name: &str, version: &str, licence: &str, product: &str) -> Value {
     json!({
         "type": "library",
