@@ -52,8 +52,11 @@ Usage: cargo xtask COMMAND
   fmt         formats all files, also those that cargo fmt does not find: fmt [--check]
   test        setup, then everything that continuous integration runs
   build       the release binary, static, and where it is
-  dist        what users get: archives, a Debian package, install.sh and checksums, in the target directory:
+  dist        what users get, in the target directory: archives, packages (.deb, .rpm, .apk, .pkg.tar.zst), install.sh,
+              recipes (PKGBUILD, pelton.rb for Homebrew, default.nix, Containerfile), an SBOM (.cdx.json) and checksums:
                 dist [--machine x86_64|aarch64|all]   this one if none is given
+                     [--base-url URL]   where the files will lie, for the recipes; else they say where to put it
+              .rpm, .apk and .pkg.tar.zst need nfpm, which Go builds into the target directory if it is not in the PATH
   demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: BENCHMARKS (all of them if none is given);

@@ -38,8 +38,17 @@ fn seed() -> String {
 }
 
 /// What a machine may lack: large, and not itself tested, or given to root only.
-const MAY_LACK: [&str; 7] =
-    ["a browser", "a mount name space", "go", "javac", "node", "ruby", "Rust's library for another machine"];
+const MAY_LACK: [&str; 9] = [
+    "a browser",
+    "a mount name space",
+    "go",
+    "javac",
+    "nfpm",
+    "node",
+    "rpm2cpio and cpio",
+    "ruby",
+    "Rust's library for another machine",
+];
 
 /// Ignored tests that do not fail the run: they take long, or start programs of the machine. Any other
 /// ignored test fails it.

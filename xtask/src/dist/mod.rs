@@ -1,8 +1,13 @@
-//! `cargo xtask dist`: builds the files of a release: archives of the static binary with its manual, completions and
-//! licences, a Debian package, a script that installs an archive, and checksums.
+//! `cargo xtask dist`: builds the files of a release: archives of the static binary with its
+//! manual, completions and licences, packages, a bill of materials, recipes for other package
+//! managers, a script that installs an archive, and checksums.
 //!
-//! Made twice of the same commit, the files are the same: names are sorted, times are the commit's, owners are root, and no
-//! path of the machine that builds is in the binary.
+//! Made twice of the same commit, the files are the same: names are sorted, times are the commit's,
+//! owners are root, and no path of the machine that builds is in the binary.
+
+pub mod packages;
+pub mod recipes;
+mod sbom;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,6 +16,7 @@ use std::process::Command;
 
 use crate::Outcome;
 use lexopt::prelude::*;
+use recipes::Values;
 use workbench::cargo_workspace::{release_binary, release_binary_for, root, target_dir};
 use workbench::machine::Machine;
 use workbench::steps::{step, timed};
@@ -18,6 +24,10 @@ use workbench::steps::{step, timed};
 /// The script that installs an archive, in the root of the checkout.
 const INSTALLER: &str = "install.sh";
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+const MAINTAINER: &str = "The developers of pelton <pelton@localhost>";
+/// What Debian's checker complains of and is meant: one static binary for all releases, and no
+/// address yet.
+const LINTIAN_OVERRIDES: &str = "pelton: statically-linked-binary\npelton: bogus-mail-host\npelton: bogus-mail-host-in-debian-changelog\n";
 /// Where the shells look for completions, below a prefix, with the name of the shell.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/pelton"),
@@ -30,6 +40,8 @@ const COMPLETIONS: [(&str, &str); 3] = [
 pub struct Options {
     /// The machines to build for.
     machines: Vec<Machine>,
+    /// The address of the directory with the files of the release.
+    base_url: Option<String>,
 }
 
 impl Options {
@@ -39,23 +51,26 @@ impl Options {
     /// An option or a machine that does not exist.
     pub fn parse(mut args: lexopt::Parser) -> Outcome<Self> {
         let mut machines = Vec::new();
+        let mut base_url = None;
         while let Some(arg) = args.next()? {
             match arg {
                 Long("machine") => match args.value()?.string()?.as_str() {
                     "all" => machines.extend(Machine::ALL),
                     name => machines.push(Machine::named(name)?),
                 },
+                Long("base-url") => base_url = Some(args.value()?.string()?),
                 other => return Err(other.unexpected().into()),
             }
         }
         if machines.is_empty() {
             machines.push(Machine::here()?);
         }
-        Ok(Options { machines })
+        Ok(Options { machines, base_url })
     }
 }
 
-/// Builds the release, and makes all files of it in the target directory.
+/// Builds the release, and makes all files of it in the target directory. Without nfpm, the
+/// packages that it makes are missing, and the last line says so.
 ///
 /// # Errors
 /// If something cannot be built, or a program is missing (tar, gzip, zstd, dpkg-deb).
@@ -63,11 +78,30 @@ pub fn run(options: &Options) -> Outcome {
     let out = target_dir()?.join("dist");
     let built = options.machines.iter().map(|machine| Ok((*machine, release_binary_for(*machine)?)));
     let built: Vec<(Machine, PathBuf)> = built.collect::<Outcome<_>>()?;
-    for file in make(&built, &release_binary()?, &out, Effort::Most)? {
-        let kilobytes = fs::metadata(&file)?.len() / 1000;
+    let nfpm = packages::installed_nfpm();
+    let settings = Settings {
+        effort: Effort::Most,
+        base_url: options.base_url.clone(),
+        nfpm: nfpm.as_ref().ok().cloned(),
+    };
+    for file in make(&built, &release_binary()?, &out, &settings)? {
+        let kilobytes = fs::metadata(&file)?.len().div_ceil(1000);
         println!("{}  {kilobytes} kB", file.display());
     }
+    if let Err(error) = nfpm {
+        eprintln!("xtask: the packages for Fedora, Alpine and Arch are missing: {error}");
+    }
     Ok(())
+}
+
+/// How the files are made.
+pub struct Settings {
+    /// How small the archives get.
+    pub effort: Effort,
+    /// The address of the directory with the files of the release, if it is known.
+    pub base_url: Option<String>,
+    /// The program that makes packages, if there is one.
+    pub nfpm: Option<PathBuf>,
 }
 
 /// How much is done to make archives small.
@@ -86,8 +120,8 @@ impl Effort {
     }
 }
 
-/// Makes the files of a release from these binaries in a directory, and returns them. `speaker`: the same for this
-/// machine, which prints the manual and the completions.
+/// Makes the files of a release from these binaries in a directory, and returns them. `speaker`:
+/// the same for this machine, which prints the manual and the completions.
 ///
 /// # Errors
 /// As [`run`].
@@ -95,24 +129,28 @@ pub fn make(
     binaries: &[(Machine, PathBuf)],
     speaker: &Path,
     out: &Path,
-    effort: Effort,
+    settings: &Settings,
 ) -> Outcome<Vec<PathBuf>> {
     if out.exists() {
         fs::remove_dir_all(out)?;
     }
     fs::create_dir_all(out)?;
     let mut made = Vec::new();
+    let mut values = Values::default();
+    let address = settings.base_url.as_deref().unwrap_or(recipes::NO_ADDRESS);
+    values.set("BASE_URL", address.trim_end_matches('/'));
+    let machines: Vec<&str> = binaries.iter().map(|(machine, _)| machine.name()).collect();
+    values.set("MACHINES", &machines.join(" "));
     for (machine, binary) in binaries {
-        let release = Release::of(*machine, speaker, effort)?;
-        let tree = out.join(&release.name);
-        timed(&format!("the tree of {}", release.name), || release.fill(binary, speaker, &tree))?;
-        made.extend([
-            release.archive(out, "tar.zst", &format!("zstd -{} -T1 -q", effort.level(19)))?,
-            release.archive(out, "tar.gz", &format!("gzip -{}n", effort.level(9)))?,
-            release.debian_package(&tree, out)?,
-        ]);
+        let release = Release::of(*machine, speaker, settings.effort)?;
+        values.set("VERSION", &release.version);
+        made.extend(release.files(binary, speaker, out, settings)?);
+        let archive = format!("{}.tar.gz", release.name);
+        values.set(&format!("SHA256_{}", machine.name()), &checksum(&out.join(&archive))?);
+        values.set(&format!("ARCHIVE_{}", machine.name()), &archive);
     }
-    fs::copy(root().join(INSTALLER), out.join(INSTALLER))?;
+    made.extend(recipes::make(&values, out)?);
+    put(&root().join(INSTALLER), &out.join(INSTALLER), 0o644)?;
     made.push(out.join(INSTALLER));
     let sums = out.join("SHA256SUMS");
     fs::write(&sums, checksums(out, &made)?)?;
@@ -141,6 +179,29 @@ impl Release {
         Ok(Release { version, machine, name, time: time.trim().to_owned(), effort })
     }
 
+    /// Makes the files for this machine.
+    fn files(&self, binary: &Path, speaker: &Path, out: &Path, settings: &Settings) -> Outcome<Vec<PathBuf>> {
+        let tree = out.join(&self.name);
+        timed(&format!("the tree of {}", self.name), || self.fill(binary, speaker, &tree))?;
+        let mut made = vec![
+            self.archive(out, "tar.zst", &format!("zstd -{} -T1 -q", self.effort.level(19)))?,
+            self.archive(out, "tar.gz", &format!("gzip -{}n", self.effort.level(9)))?,
+        ];
+        let bill = out.join(format!("{}.cdx.json", self.name));
+        write(&bill, &sbom::make(self.machine, &self.version, &checksum(binary)?, &self.time)?)?;
+        made.push(bill);
+        compress_manual(&tree)?;
+        if let Some(nfpm) = &settings.nfpm {
+            let mut values = Values::default();
+            values.set("VERSION", &self.version);
+            values.set("ARCHITECTURE", self.machine.debian());
+            values.set("COMPRESSION", packages::compression(self.effort));
+            made.extend(packages::make(nfpm, &values, &tree, out, &self.time)?);
+        }
+        made.push(self.debian_package(&tree, out)?);
+        Ok(made)
+    }
+
     /// Puts everything below a prefix, as it is installed.
     fn fill(&self, binary: &Path, speaker: &Path, tree: &Path) -> Outcome {
         put(binary, &tree.join("bin/pelton"), 0o755)?;
@@ -153,7 +214,8 @@ impl Release {
         for file in LICENCES.into_iter().chain(["README.md", "CHANGELOG.md"]) {
             put(&root().join(file), &doc.join(file), 0o644)?;
         }
-        write(&doc.join("licences-of-dependencies.txt"), &licences_of_dependencies()?)
+        write(&doc.join("licences-of-dependencies.txt"), &licences_of_dependencies()?)?;
+        let_everyone_read(tree)
     }
 
     /// Packs the tree by this compressor.
@@ -172,7 +234,8 @@ impl Release {
         Ok(archive)
     }
 
-    /// Makes a package for Debian and its relatives, of the tree, which it consumes. The binary is static and needs nothing.
+    /// Makes a package for Debian and its relatives, of the tree with a compressed manual, which it
+    /// consumes. The binary is static and needs nothing.
     fn debian_package(&self, tree: &Path, out: &Path) -> Outcome<PathBuf> {
         let architecture = self.machine.debian();
         let root = out.join("deb");
@@ -186,16 +249,11 @@ impl Release {
         for licence in LICENCES {
             fs::remove_file(doc.join(licence))?;
         }
-        fs::rename(doc.join("CHANGELOG.md"), doc.join("changelog"))?;
-        let mut packed = Command::new("gzip");
-        packed.arg("-9n").arg(doc.join("changelog"));
-        for section in ["man1", "man5", "man7"] {
-            for page in fs::read_dir(root.join("usr/share/man").join(section))? {
-                packed.arg(page?.path());
-            }
-        }
-        output(&mut packed)?;
+        write(&doc.join("changelog"), &self.debian_changelog()?)?;
+        output(Command::new("gzip").arg("-9n").arg(doc.join("changelog")))?;
+        write(&root.join("usr/share/lintian/overrides/pelton"), LINTIAN_OVERRIDES)?;
         write(&root.join("DEBIAN/control"), &self.control(architecture, &root)?)?;
+        let_everyone_read(&root)?;
         let package = out.join(format!("pelton_{}_{architecture}.deb", self.version));
         let mut build = Command::new("dpkg-deb");
         let level = format!("-z{}", self.effort.level(6));
@@ -212,17 +270,41 @@ impl Release {
             "Package: pelton\n\
              Version: {}\n\
              Architecture: {architecture}\n\
-             Maintainer: The developers of pelton <pelton@localhost>\n\
+             Maintainer: {MAINTAINER}\n\
              Installed-Size: {kilobytes}\n\
              Section: utils\n\
              Priority: optional\n\
              Description: shows where shell pipelines spend their time, and runs them faster\n \
-             pelton time shows what each stage of a pipeline costs and waits for, and names the\n \
-             bottleneck. pelton run runs the same pipeline with the same output and exit status\n \
-             for a fraction of the CPU time. pelton doctor says why a pipeline is stuck.\n",
+             pelton time shows what each stage of a pipeline costs and waits for, and\n \
+             names the bottleneck. pelton run runs the same pipeline with the same output\n \
+             and exit status for a fraction of the CPU time. pelton doctor says why a\n \
+             pipeline is stuck.\n",
             self.version
         ))
     }
+
+    /// Returns a changelog in the form that Debian's policy asks for. It refers to the real one.
+    fn debian_changelog(&self) -> Outcome<String> {
+        let date = utc_date(&self.time, "%a, %d %b %Y %T +0000")?;
+        Ok(format!(
+            "pelton ({}) unstable; urgency=medium\n\n  \
+             * The changes are in /usr/share/doc/pelton/CHANGELOG.md.\n\n \
+             -- {MAINTAINER}  {date}\n",
+            self.version
+        ))
+    }
+}
+
+/// Sets the permissions in a tree, whatever the umask is.
+fn let_everyone_read(tree: &Path) -> Outcome {
+    output(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(tree))?;
+    Ok(())
+}
+
+/// Compresses the manual pages of a tree.
+fn compress_manual(tree: &Path) -> Outcome {
+    output(Command::new("gzip").args(["-9nr"]).arg(tree.join("share/man")))?;
+    Ok(())
 }
 
 /// Returns the copyright file that Debian's policy asks for.
@@ -269,6 +351,19 @@ fn licences_of_dependencies() -> Outcome<String> {
 fn checksums(dir: &Path, files: &[PathBuf]) -> Outcome<String> {
     let names = files.iter().filter_map(|file| file.file_name());
     output(Command::new("sha256sum").args(names).current_dir(dir))
+}
+
+/// Returns a file's SHA-256, in hexadecimal digits.
+fn checksum(file: &Path) -> Outcome<String> {
+    let said = output(Command::new("sha256sum").arg("--").arg(file))?;
+    Ok(said.split(' ').next().unwrap_or_default().to_owned())
+}
+
+/// Formats a time in seconds since 1970, as `date` does in English.
+fn utc_date(time: &str, format: &str) -> Outcome<String> {
+    let mut date = Command::new("date");
+    date.args(["--utc", "--date", &format!("@{time}"), &format!("+{format}")]).env("LC_ALL", "C");
+    Ok(output(&mut date)?.trim_end().to_owned())
 }
 
 fn output(command: &mut Command) -> Outcome<String> {
