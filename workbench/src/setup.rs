@@ -15,7 +15,7 @@ const CRATES: [(&str, &str, &str); 2] =
     [("cargo-deny", "cargo-deny", "0.20.2"), ("typos", "typos-cli", "1.52.0")];
 
 /// A program that the tests run, and its Debian package.
-const ORACLES: [(&str, &str); 16] = [
+const ORACLES: [(&str, &str); 17] = [
     ("bash", "bash"),
     ("busybox", "busybox"),
     ("dash", "dash"),
@@ -24,6 +24,7 @@ const ORACLES: [(&str, &str); 16] = [
     ("groff", "groff-base"),
     ("hyperfine", "hyperfine"),
     ("jq", "jq"),
+    ("make", "make"),
     ("mawk", "mawk"),
     ("original-awk", "original-awk"),
     ("ps", "procps"),

@@ -57,7 +57,7 @@ Usage: cargo xtask COMMAND
                 dist [--machine x86_64|aarch64|all]   this one if none is given
                      [--base-url URL]   where the files will lie, for the recipes; else they say where to put it
               .rpm, .apk and .pkg.tar.zst need nfpm, which Go builds into the target directory if it is not in the PATH
-  demo        makes a 100 MB access log and runs `pelton time` on a pipeline over it
+  demo        makes a 400 MB access log and runs `pelton time` on a pipeline over it
   bench       side by side with the shell: bench [NAME…] [--runs N] [--size MB] [--results DIR] [--pelton BINARY]
                 names: BENCHMARKS (all of them if none is given);
                 all: these, and then one table of all results; gather: only the table; --only NAMES: of copy, find or sweep

@@ -166,6 +166,11 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
             scene.here(),
             if idle >= 1.7 { "s" } else { "" }
         )
+    } else if left >= 0.7 {
+        format!(
+            "other programs keep the cores busy that it left: less work helps, first of all in {}, or a quieter machine",
+            scene.here()
+        )
     } else {
         format!("all cores are busy: only less work makes it faster, first of all in {}", scene.here())
     })

@@ -146,26 +146,24 @@ fn waited(pipeline: &Pipeline, i: usize, bottleneck: usize) -> String {
     let life = stage.cost.wall_ns;
     let (full, empty) = (percent(waits.backpressured_ns, life), percent(waits.starved_ns, life));
     let busy = percent(waits.own_ns(), life);
+    let (was, its) = if stage.stands_for > 1 { ("were", "their") } else { ("was", "its") };
     match (full, empty) {
         (0, 0) => format!("{who} waited for no neighbour"),
         _ if full >= empty && full > busy => {
             let pipe = pipeline.pipes.iter().find(|pipe| pipe.writer == i);
             format!(
-                "{who} was blocked on write {full}% of its life: the pipe after it was full{}, its reader is slower",
+                "{who} {was} blocked on write {full}% of {its} life: the pipe after it was full{}, its reader is slower",
                 often(pipe, |pipe| pipe.full_share)
             )
         }
         _ if empty > full && empty > busy => {
             let pipe = pipeline.pipes.iter().find(|pipe| pipe.reader == i);
             format!(
-                "{who} was blocked on read {empty}% of its life: the pipe before it was empty{}, its writer is slower",
+                "{who} {was} blocked on read {empty}% of {its} life: the pipe before it was empty{}, its writer is slower",
                 often(pipe, |pipe| pipe.empty_share)
             )
         }
-        _ if stage.stands_for > 1 => {
-            format!("{who} were busy {busy}% of their life, blocked {empty}% on read and {full}% on write")
-        }
-        _ => format!("{who} was busy {busy}% of its life, blocked {empty}% on read and {full}% on write"),
+        _ => format!("{who} {was} busy {busy}% of {its} life, blocked {empty}% on read and {full}% on write"),
     }
 }
 

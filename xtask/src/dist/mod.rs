@@ -344,7 +344,10 @@ fn licences_of_dependencies() -> Outcome<String> {
         .collect();
     lines.sort_unstable();
     lines.dedup();
-    Ok(format!("Crates in the binary, and their licences:\n\n{}\n", lines.join("\n")))
+    Ok(format!(
+        "Crates in the binary, and their licences:\n\n{}\n\nThe C library in the binary: glibc, LGPL-2.1-or-later\n",
+        lines.join("\n")
+    ))
 }
 
 /// Returns the lines of `sha256sum` for these files of a directory.

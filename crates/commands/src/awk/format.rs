@@ -494,9 +494,10 @@ fn number_of(value: &Value) -> Option<f64> {
     }
 }
 
-/// Converts as C does on x86-64: modulo 2^64, and 0 beyond.
+/// Converts as C does on this machine. On x86-64: modulo 2^64, and 0 beyond. On ARM: to the nearest number that there is.
 fn unsigned_like_c(number: f64) -> u64 {
     match number {
+        number if cfg!(target_arch = "aarch64") => number as u64,
         number if number < 0.0 => number as i64 as u64,
         number if number >= TWO_TO_64 => 0,
         number => number as u64,

@@ -95,6 +95,9 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     }
     let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
     let from_file = launch::may_read_file(request);
+    if !from_file && request.script.is_some() && dialect == Dialect::Bash {
+        return Err("the processor, on which bash cannot be given another text in place of its script".into());
+    }
     if text.len() > LONGEST && !from_file {
         return Err("its length".into());
     }
