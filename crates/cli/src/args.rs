@@ -398,6 +398,8 @@ Examples:
   pelton compare --runs 30 --threshold 5 'gzip -9 < f' 'gzip -6 < f'
   pelton compare --json 'a f' 'b f' > both.json         `results` is as hyperfine writes it
   pelton compare --input-scale 'sort' 'sort -u' < f     how user+sys grow with the input
+  pelton time --runs 10 --json -o base.json 'sort f'    a record for
+  pelton compare --baseline base.json                   a later day: status 1 if it is slower
 
 Both texts are run several times: they had better do nothing but print. Standard input is given to
 every run if it is a file.
@@ -405,20 +407,26 @@ every run if it is a file.
 Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if the output is not the
 same; 2 if pelton could not compare; 130 if interrupted.")]
 pub struct CompareArgs {
-    /// Shell text as it is now
-    pub before: OsString,
+    /// Shell text as it is now. With --baseline it may be left out: the record's text
+    #[arg(required_unless_present = "baseline")]
+    pub before: Option<OsString>,
 
     /// Shell text as it could be. With --input-scale it may be left out
-    #[arg(required_unless_present = "input_scale")]
+    #[arg(required_unless_present_any = ["input_scale", "baseline"])]
     pub after: Option<OsString>,
+
+    /// Instead of BEFORE, a record that `pelton time --runs N --json` wrote earlier: its runs are compared with as many of
+    /// one text. Their outputs are not compared
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input_scale", "after"], value_hint = ValueHint::FilePath)]
+    pub baseline: Option<PathBuf>,
 
     /// How many times to run each
     #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub runs: u32,
 
-    /// A change of less than so many per cent is none
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
-    pub threshold: f64,
+    /// A change of less than so many per cent is none [default: 1; with --baseline 10]
+    #[arg(long, value_name = "PERCENT")]
+    pub threshold: Option<f64>,
 
     /// Do not compare what they print
     #[arg(long, conflicts_with = "input_scale")]

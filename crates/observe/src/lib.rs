@@ -24,7 +24,7 @@ pub use bounded_timeline::{Course, Stretch};
 pub use compare::{Compared, compare};
 pub use live::Live;
 pub use native_pass::{Around, Tally, divide};
-pub use repeats::summarise;
+pub use repeats::{each_run, summarise};
 pub use scaling_exponent::scaling_exponent;
 pub use verdict::judge;
 pub use watch::{Edges, Finished, Pace, Watched};

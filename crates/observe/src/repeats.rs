@@ -40,6 +40,28 @@ pub fn summarise(mut runs: Vec<Run>, warmup: u32) -> Option<Run> {
     Some(summary)
 }
 
+/// Returns the runs behind the medians of a record: each has its own times, and the other figures of the record. None if
+/// it holds a single run.
+pub fn each_run(summary: &Run) -> Vec<Run> {
+    let Some(repeats) = &summary.repeats else { return Vec::new() };
+    let each = |at: usize| {
+        let mut run = Run { repeats: None, ..summary.clone() };
+        run.wall_ns = *repeats.wall_ns.get(at)?;
+        run.total.wall_ns = run.wall_ns;
+        run.total.user_ns = *repeats.user_ns.get(at)?;
+        run.total.sys_ns = *repeats.sys_ns.get(at)?;
+        run.exit_status = *repeats.exit_status.get(at)?;
+        let stages = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
+        for (stage, own) in stages.zip(&repeats.stages) {
+            stage.cost.wall_ns = *own.wall_ns.get(at)?;
+            stage.cost.user_ns = *own.user_ns.get(at)?;
+            stage.cost.sys_ns = *own.sys_ns.get(at)?;
+        }
+        Some(run)
+    };
+    (0..repeats.runs as usize).map_while(each).collect()
+}
+
 fn joined(statuses: &[i32]) -> String {
     statuses.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,6 @@
 //! `pelton compare`: runs two texts alternately, and judges the change.
 
+mod baseline;
 mod hidden_output;
 mod scale;
 
@@ -25,21 +26,28 @@ const CHUNK: usize = 128 * 1024;
 /// Compares two texts.
 pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
-    if !(0.0..100.0).contains(&args.threshold) {
-        return Err(Failure::new(format!("--threshold {} is not a share in per cent", args.threshold))
+    if let Some(wrong) = args.threshold.filter(|threshold| !(0.0..100.0).contains(threshold)) {
+        return Err(Failure::new(format!("--threshold {wrong} is not a share in per cent"))
             .with_help("a number from 0 to 99, such as --threshold 5"));
+    }
+    if let Some(file) = &args.baseline {
+        return baseline::run(args, file, &environment, color);
     }
     if args.input_scale {
         return scale::run(args, &environment, color);
     }
-    let after = args.after.as_deref().unwrap_or(OsStr::new(""));
-    let texts =
-        [resolve(&args.before, args, &environment, color)?, resolve(after, args, &environment, color)?];
+    let [before, after] = [&args.before, &args.after].map(|text| text.as_deref().unwrap_or_default());
+    let texts = [resolve(before, args, &environment, color)?, resolve(after, args, &environment, color)?];
     let input =
         Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
     let session = Session { texts, environment: &environment, input };
     let Some(comparison) = session.run(args)? else { return Ok(Ending::Status(INTERRUPTED)) };
-    show(&comparison, args, color)?;
+    end(&comparison, args, color)
+}
+
+/// Shows a comparison; its judgement is the status.
+fn end(comparison: &Comparison, args: &CompareArgs, color: When) -> Result<Ending, Failure> {
+    show(comparison, args, color)?;
     Ok(Ending::Status(match comparison.judgement.kind {
         JudgementKind::Helped | JudgementKind::NoDifference => 0,
         JudgementKind::Worse => 1,
@@ -101,7 +109,7 @@ impl Session<'_> {
         before.truncate(pairs);
         after.truncate(pairs);
         let notes = self.notes(&before, &after, interrupted);
-        let threshold = args.threshold / 100.0;
+        let threshold = args.threshold.unwrap_or(1.0) / 100.0;
         Ok(pelton_run::compare(Compared { before, after, warmup: 1, outputs, notes, threshold }))
     }
 

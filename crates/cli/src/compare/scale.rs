@@ -24,7 +24,7 @@ const RUNS: usize = 3;
 
 /// Measures and shows the growth.
 pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result<Ending, Failure> {
-    let texts = [Some(&args.before), args.after.as_ref()];
+    let texts = [&args.before, &args.after];
     let texts: Vec<Source> = (texts.into_iter().flatten())
         .map(|text| resolve(text, args, environment, color))
         .collect::<Result<_, _>>()?;
