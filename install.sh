@@ -1,6 +1,8 @@
 #!/bin/sh
 # Installs pelton from an archive of a release, without root: into ~/.local unless --prefix says otherwise.
 set -eu
+# Others may run what root installs.
+umask 022
 
 usage() {
     cat <<'END'
@@ -38,6 +40,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 case $prefix in
+'') fail "--prefix is empty" ;;
 /.local) fail "HOME is not set: say where with --prefix" ;;
 /*) ;;
 *) prefix=$(pwd)/$prefix ;;
@@ -105,7 +108,14 @@ mv -f "$prefix/bin/.pelton-new" "$prefix/bin/pelton"
     echo bin/pelton
     cat "$work/files"
     echo $list
-} >"$prefix/$list"
+} >"$work/installed"
+# What an earlier version had, and this one has not.
+if [ -f "$prefix/$list" ]; then
+    for file in $(cat "$prefix/$list"); do
+        grep -qxF "$file" "$work/installed" || rm -f "$prefix/$file"
+    done
+fi
+cp "$work/installed" "$prefix/$list"
 
 echo "installed $("$prefix/bin/pelton" --version) in $prefix"
 case :${PATH:-}: in

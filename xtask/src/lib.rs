@@ -10,6 +10,7 @@ pub mod demo;
 pub mod dist;
 pub mod fuzz;
 pub mod law;
+mod moving_picture;
 pub mod oracles;
 pub mod order;
 pub mod pictures;

@@ -1,4 +1,4 @@
-//! `cargo xtask pictures`: retakes and tests the book's pictures of the page and the live view.
+//! `cargo xtask pictures`: retakes and tests the book's pictures of the page and the live view, and the README's moving one.
 //!
 //! Installs a browser (some 300 MB) and tmux, which no other command needs.
 
@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::moving_picture;
 use workbench::Outcome;
 use workbench::cargo_workspace::{cargo, on_path, release_binary, root, target_dir};
 use workbench::setup;
@@ -32,6 +33,9 @@ pub fn run() -> Outcome {
     let pelton = release_binary()?;
     let pictures = root().join("docs/pictures");
     std::fs::create_dir_all(&pictures)?;
+    timed("the moving picture", || {
+        moving_picture::take(&pelton, &target_dir()?.join("demo"), &pictures.join("pelton.svg"))
+    })?;
     let mut test = cargo(["test", "--quiet", "--locked", "-p", "pelton", "--test", "browser"]);
     test.env("PELTON_PICTURES", &pictures).env("PELTON_BINARY", &pelton);
     step("the page in a browser", &mut test)?;

@@ -1,5 +1,6 @@
 //! Offers, below a report of `pelton time`, to run the same text as `pelton run` would.
 
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output::OutputTarget;
 use crate::shared_options::ReportArgs;
@@ -7,6 +8,8 @@ use crate::source::Source;
 use crate::terminal::{self, SingleKeys, When};
 use crate::time;
 use pelton_run::{Environment, Options, Switches};
+use pelton_sys::signals::Requests;
+use pelton_sys::wait;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -16,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const QUESTION: &str = "  r runs it so, any other key ends ";
 
 /// Asks on a terminal whether to run the text again, natively, and does so for an `r`. Without an answer it ends. Nothing
-/// is asked where a second run could do more than print, or where something was typed already.
+/// is asked where a second run could do more than print on that terminal, or where something was typed already. Returns
+/// how pelton ends, if the answer was a signal.
 ///
 /// # Errors
 /// Those of the run.
@@ -25,35 +29,69 @@ pub fn run_natively(
     environment: &Environment,
     report: &ReportArgs,
     color: When,
-) -> Result<(), Failure> {
-    let Source::Text(request, plan) = source else { return Ok(()) };
+) -> Result<Option<Ending>, Failure> {
+    let Source::Text(request, plan) = source else { return Ok(None) };
     let hazards = pelton_run::rerun_hazards(plan, request, environment);
-    if !hazards.writes.is_empty() || !hazards.unknown.is_empty() || !is_accepted() {
-        return Ok(());
+    if !hazards.writes.is_empty() || !hazards.unknown.is_empty() || !is_attended() {
+        return Ok(None);
+    }
+    match answer()? {
+        Answer::Yes => {}
+        Answer::No => return Ok(None),
+        Answer::Signal(signal) => return Ok(Some(Ending::Signal(signal))),
     }
     let native = Some(Switches::default());
     let measured = time::measure(source, environment, Options { native, ..Options::FAITHFULLY })?;
-    time::show(OutputTarget::Stderr, report, color, &measured.run)
+    time::show(OutputTarget::Stderr, report, color, &measured.run)?;
+    Ok(None)
 }
 
-fn is_accepted() -> bool {
-    let Some(_keys) = is_attended().then(SingleKeys::take).flatten() else { return false };
-    if pelton_sys::pipe::is_readable_within(std::io::stdin().as_fd(), Duration::ZERO) {
-        return false;
+enum Answer {
+    Yes,
+    No,
+    /// Sent, or typed: the terminal sends none while single keys are read.
+    Signal(i32),
+}
+
+fn answer() -> Result<Answer, Failure> {
+    let cannot = |error: std::io::Error| Failure::io("cannot wait for signals", &error);
+    let requests = Requests::watch().map_err(cannot)?;
+    let Some(_keys) = SingleKeys::take() else { return Ok(Answer::No) };
+    let stdin = std::io::stdin();
+    if pelton_sys::pipe::is_readable_within(stdin.as_fd(), Duration::ZERO) {
+        return Ok(Answer::No);
     }
     say(QUESTION);
-    let answer = SingleKeys::pressed(PATIENCE);
+    wait::wait_any(&[requests.as_fd(), stdin.as_fd()], Some(PATIENCE));
+    let keys = SingleKeys::pressed(Duration::ZERO);
     // The question does not stay on the screen.
     say("\r\x1b[K");
-    answer.is_some_and(|keys| keys.first().is_some_and(|key| key.eq_ignore_ascii_case(&b'r')))
+    if let Some(signal) = requests.taken().first() {
+        return Ok(Answer::Signal(*signal));
+    }
+    Ok(match keys.as_deref() {
+        Some(b"r" | b"R") => Answer::Yes,
+        Some([CONTROL_C]) => Answer::Signal(SIGINT),
+        Some([_, _, ..]) => {
+            // A pasted text: without its beginning, its rest would be another command.
+            let _ = rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush);
+            Answer::No
+        }
+        _ => Answer::No,
+    })
 }
+
+const CONTROL_C: u8 = 3;
+const SIGINT: i32 = 2;
 
 /// Whether somebody sees the question and may answer it: a process in the background would be stopped.
 fn is_attended() -> bool {
     let stdin = std::io::stdin();
     let in_foreground = || rustix::termios::tcgetpgrp(&stdin).ok() == Some(rustix::process::getpgrp());
     let can_erase = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
-    can_erase && stdin.is_terminal() && terminal::stderr_is_terminal() && in_foreground()
+    // What goes elsewhere would go there twice.
+    let on_screen = stdin.is_terminal() && std::io::stdout().is_terminal() && terminal::stderr_is_terminal();
+    can_erase && on_screen && in_foreground()
 }
 
 /// Ignores errors: without a terminal no answer comes either.

@@ -12,7 +12,7 @@ use pelton_sys::machine;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, IsTerminal, Seek};
+use std::io::{self, IsTerminal, Read as _, Seek};
 use std::process::{Command, Stdio};
 
 /// Write a report for the developers: what pelton prints for a text, and what the shell prints.
@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 /// The text is run by pelton and by the shell, as `pelton run --check` does, and then shorter parts of it. The report names
 /// the difference, the shortest part that still has it, the rule or kernel that causes it, the plan, and the versions of
 /// pelton, the shell and the tools. It holds the text, the first lines that differ, and the variables of the locale;
-/// please read it before you send it.
+/// please read it before you send it. Standard input, if it is no terminal, is read to its end first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -54,6 +54,13 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
         return Err(Failure::new("a command given as words runs as it is: nothing can differ")
             .with_help("the pipeline in one word: pelton report 'sort FILE | uniq -c'"));
     };
+    let folder = args.output.as_deref().and_then(std::path::Path::parent);
+    if let Some(missing) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        return Err(Failure::new(format!(
+            "cannot write the report: there is no folder `{}`",
+            missing.display()
+        )));
+    }
     let cannot = |error: io::Error| Failure::io("cannot run the text for a report", &error);
     let mut checks = Checks { args, input: held_input().map_err(cannot)? };
     let whole = checks.run(&request.text).map_err(cannot)?;
@@ -85,6 +92,9 @@ struct Checked {
     /// What it says.
     words: String,
 }
+
+/// Standard input is kept up to this size.
+const LARGEST_INPUT: u64 = 1 << 30;
 
 /// Runs texts, each on the same standard input.
 struct Checks<'a> {
@@ -149,8 +159,13 @@ fn held_input() -> io::Result<Option<File>> {
         return Ok(None);
     }
     let mut file = tempfile::tempfile()?;
-    io::copy(&mut stdin, &mut file)?;
-    Ok(Some(file))
+    let copied = io::copy(&mut stdin.by_ref().take(LARGEST_INPUT + 1), &mut file)?;
+    match copied {
+        0..=LARGEST_INPUT => Ok(Some(file)),
+        _ => Err(io::Error::other(
+            "standard input is larger than 1 GB: `< FILE` in the text reads a file each time",
+        )),
+    }
 }
 
 /// Returns the texts of the first stage, of the first two, and so on, if the text is one pipeline.

@@ -90,7 +90,8 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
     }
     if gains && on_screen && !measured.interrupted {
-        offer::run_natively(&source, &environment, &args.report, color)?;
+        let ending = offer::run_natively(&source, &environment, &args.report, color)?;
+        return Ok(ending.unwrap_or_else(|| measured.ending()));
     }
     Ok(measured.ending())
 }

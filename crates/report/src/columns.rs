@@ -332,7 +332,7 @@ impl View<'_> {
         let rank = match self.run.exit_status {
             0 if ends().all(|end| end.status() == 0) => 9,
             0 | SIGPIPE if ends().all(fine) => 8,
-            _ => 3,
+            _ => 0,
         };
         Column { group: "", head: "status".into(), rank, gap: 2, left: false, cells }
     }

@@ -73,12 +73,26 @@ impl Family {
     /// Returns what the files of its programs hold, and those of others that start them do not.
     fn mark(self) -> &'static str {
         match self {
+            Family::Mawk => "mawk %d.%d",
+            Family::UtilLinux => "util-linux 2.",
             Family::Gawk => "GNU Awk",
             Family::OriginalAwk => "version 20",
             Family::Bash => "GNU bash",
             Family::Jq => "jq-",
             family => family.title(),
         }
+    }
+
+    /// Whether those files hold the version as a string of its own, too.
+    fn holds_version(self) -> bool {
+        matches!(
+            self,
+            Family::GnuCoreutils
+                | Family::GnuGrep
+                | Family::GnuSed
+                | Family::GnuFindutils
+                | Family::UtilLinux
+        )
     }
 
     /// Returns the family of this name in pelton's own files: that of its variant.
@@ -279,9 +293,9 @@ pub trait ProgramInspector {
     fn sha256(&self, path: &Path) -> Option<String>;
     /// Returns the first line of `path --version`.
     fn version_line(&self, path: &Path) -> Option<String>;
-    /// Whether the program's own file holds the name of the project. A script, or a program that starts another one, says
+    /// Whether the program's own file holds what it says of itself. A script, or a program that starts another one, says
     /// what that one says.
-    fn holds(&self, path: &Path, family: Family) -> bool;
+    fn holds(&self, path: &Path, family: Family, version: &str) -> bool;
     /// Returns how the program differs from the implementation that it claims to be, in words.
     fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String>;
 }
@@ -315,10 +329,11 @@ impl ProgramInspector for SystemProbe {
         Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
     }
 
-    fn holds(&self, path: &Path, family: Family) -> bool {
-        fs::read(path).is_ok_and(|file| {
-            file.starts_with(ELF) && memchr::memmem::find(&file, family.mark().as_bytes()).is_some()
-        })
+    fn holds(&self, path: &Path, family: Family, version: &str) -> bool {
+        let Ok(file) = fs::read(path) else { return false };
+        let holds = |text: &str| memchr::memmem::find(&file, text.as_bytes()).is_some();
+        let says_version = || !family.holds_version() || holds(&format!("{version}\0"));
+        file.starts_with(ELF) && holds(family.mark()) && says_version()
     }
 
     fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String> {
@@ -423,7 +438,9 @@ impl<'a> Detector<'a> {
     fn ask(&self, path: &Path, program: &str) -> Implementation {
         let line = self.probe.version_line(path).unwrap_or_default();
         let found = Implementation::from_version_line(program, &line);
-        if found.family().is_some_and(|family| !self.probe.holds(path, family)) {
+        if let Implementation::Known { family, version } = &found
+            && !self.probe.holds(path, *family, version)
+        {
             return Implementation::Unknown(found.describe() + STARTS_ANOTHER);
         }
         let oddity = self.probe.oddity(path, &found, program);
@@ -462,7 +479,7 @@ mod tests {
             Some(self.line.to_owned())
         }
 
-        fn holds(&self, _: &Path, _: Family) -> bool {
+        fn holds(&self, _: &Path, _: Family, _: &str) -> bool {
             !self.line.contains("GNU grep")
         }
 
@@ -512,9 +529,10 @@ mod tests {
         fs::create_dir_all(&folder).expect("a folder");
         let script = folder.join("grep");
         fs::write(&script, "#!/bin/sh\n# GNU grep\nexec /bin/grep \"$@\"\n").expect("written");
-        assert!(!SystemProbe.holds(&script, Family::GnuGrep));
-        assert!(SystemProbe.holds(Path::new("/bin/grep"), Family::GnuGrep));
-        assert!(!SystemProbe.holds(Path::new("/bin/grep"), Family::GnuSed));
+        let holds = |path: &str, family, version| SystemProbe.holds(Path::new(path), family, version);
+        assert!(!SystemProbe.holds(&script, Family::GnuGrep, "3.8"));
+        assert!(holds("/bin/grep", Family::GnuGrep, "3.8"));
+        assert!(!holds("/bin/grep", Family::GnuGrep, "3.99") && !holds("/bin/grep", Family::GnuSed, "3.8"));
         fs::remove_dir_all(&folder).expect("removed");
     }
 
