@@ -8,7 +8,7 @@ use workbench::Outcome;
 use workbench::inputs::ACCESS_LOG;
 
 /// The width of the terminal in characters.
-const COLUMNS: usize = 106;
+const COLUMNS: usize = 116;
 /// The size of a character.
 const CELL: (f64, f64) = (7.8, 17.0);
 const MARGIN: f64 = 14.0;
