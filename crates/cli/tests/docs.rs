@@ -64,6 +64,7 @@ impl Example {
             .env("PATH", format!("{}:{path}", bin.display()))
             .envs([("HOME", dir.as_os_str()), ("LC_ALL", "C.UTF-8".as_ref()), ("TERM", "dumb".as_ref())])
             .env_remove("COLUMNS")
+            .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::null())
             .output()
             .unwrap();
