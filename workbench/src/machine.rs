@@ -66,8 +66,8 @@ impl Machine {
         format!("{}-unknown-linux-gnu", self.name())
     }
 
-    /// Returns the directory of its libraries in Debian, below `/lib` and `/usr/lib`.
-    pub fn library_directory(self) -> String {
+    /// Returns its multiarch tuple: Debian's name of the directory of its libraries, below `/lib` and `/usr/lib`.
+    pub fn multiarch(self) -> String {
         format!("{}-linux-gnu", self.name())
     }
 

@@ -250,7 +250,7 @@ fn mirror() -> Outcome<String> {
 /// Copies the tools to `ROOT/oracle`, where each names the root's loader and libraries.
 fn free_tools(root: &Path, machine: Machine) -> Outcome {
     let loader = resolved(root, machine.loader()).ok_or("the root has no loader")?;
-    let libraries = ["lib", "usr/lib"].map(|dir| root.join(dir).join(machine.library_directory()));
+    let libraries = ["lib", "usr/lib"].map(|dir| root.join(dir).join(machine.multiarch()));
     let libraries = libraries.map(|dir| dir.display().to_string()).join(":");
     let unfinished = root.join("oracle.new");
     remove(&unfinished)?;
