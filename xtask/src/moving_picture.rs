@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::demo;
 use workbench::Outcome;
-use workbench::inputs::ACCESS_LOG;
 
 /// The width of the terminal in characters.
 const COLUMNS: usize = 116;
@@ -17,11 +17,7 @@ const TYPED: f64 = 0.03;
 const ANSWERED: f64 = 0.3;
 const READ: f64 = 7.0;
 
-/// The pipeline of the README.
-const PIPELINE: &str =
-    "\"cat access.log | grep ' 404 ' | awk '{print \\$7}' | sort | uniq -c | sort -rn | head -n 3\"";
 const VERBS: [&str; 3] = ["time", "explain", "run --stats"];
-const MEGABYTES: u64 = 400;
 
 /// A command, and what it printed.
 struct Scene {
@@ -40,14 +36,15 @@ struct Span {
 ///
 /// # Errors
 /// If a command fails.
-pub fn take(pelton: &Path, folder: &Path, picture: &Path) -> Outcome {
-    ACCESS_LOG.make(&folder.join("access.log"), MEGABYTES)?;
-    let scenes = VERBS.iter().map(|verb| scene(pelton, folder, verb)).collect::<Outcome<Vec<_>>>()?;
+pub fn take(pelton: &Path, picture: &Path) -> Outcome {
+    let folder = demo::directory()?;
+    let scenes = VERBS.iter().map(|verb| scene(pelton, &folder, verb)).collect::<Outcome<Vec<_>>>()?;
     Ok(std::fs::write(picture, svg(&scenes))?)
 }
 
 fn scene(pelton: &Path, folder: &Path, verb: &str) -> Outcome<Scene> {
-    let shell = format!("exec 2>&1; {} --color=always {verb} {PIPELINE}", pelton.display());
+    let pipeline = demo::quoted_pipeline();
+    let shell = format!("exec 2>&1; {} --color=always {verb} {pipeline}", pelton.display());
     let out = Command::new("bash")
         .args(["-c", &shell])
         .current_dir(folder)
@@ -58,7 +55,7 @@ fn scene(pelton: &Path, folder: &Path, verb: &str) -> Outcome<Scene> {
         return Err(format!("pelton {verb}: {}", String::from_utf8_lossy(&out.stdout)).into());
     }
     let lines = String::from_utf8_lossy(&out.stdout).lines().map(spans).collect();
-    Ok(Scene { command: format!("pelton {verb} {PIPELINE}"), lines })
+    Ok(Scene { command: format!("pelton {verb} {pipeline}"), lines })
 }
 
 /// Parts a line at its changes of colour (SGR), and leaves these out.

@@ -33,9 +33,7 @@ pub fn run() -> Outcome {
     let pelton = release_binary()?;
     let pictures = root().join("docs/pictures");
     std::fs::create_dir_all(&pictures)?;
-    timed("the moving picture", || {
-        moving_picture::take(&pelton, &target_dir()?.join("demo"), &pictures.join("pelton.svg"))
-    })?;
+    timed("the moving picture", || moving_picture::take(&pelton, &pictures.join("pelton.svg")))?;
     let mut test = cargo(["test", "--quiet", "--locked", "-p", "pelton", "--test", "browser"]);
     test.env("PELTON_PICTURES", &pictures).env("PELTON_BINARY", &pelton);
     step("the page in a browser", &mut test)?;

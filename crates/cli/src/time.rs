@@ -160,8 +160,7 @@ fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, enviro
 
 /// Measures several runs on the same input, and summarises them.
 fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) -> Result<Measured, Failure> {
-    let input =
-        Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
+    let input = Input::hold()?;
     let drain = if args.show_output { None } else { Some(Drain::start()?) };
     let total = args.warmup + args.runs;
     let progress = progress_bar(u64::from(total), args.show_output);
@@ -169,7 +168,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     let mut died_by = None;
     let mut interrupted = false;
     for i in 0..total {
-        input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
+        input.rewind()?;
         let measured = measure(source, environment, Options::FAITHFULLY)?;
         progress.inc(1);
         died_by = measured.died_by;
@@ -215,22 +214,32 @@ pub enum Input {
 
 impl Input {
     /// Prepares standard input; replaces it if it cannot be read repeatedly.
-    pub fn hold() -> std::io::Result<Self> {
+    ///
+    /// # Errors
+    /// If it cannot be replaced.
+    pub fn hold() -> Result<Self, Failure> {
         use std::io::IsTerminal;
+        let cannot =
+            |error: std::io::Error| Failure::io("cannot keep standard input for several runs", &error);
         if let Some(position) = stdio::stdin_position() {
             return Ok(Input::File(position));
         }
         if std::io::stdin().is_terminal() {
             return Ok(Input::Terminal);
         }
-        stdio::set_stdin(std::fs::File::open("/dev/null")?.as_fd())?;
+        let nothing = std::fs::File::open("/dev/null").map_err(cannot)?;
+        stdio::set_stdin(nothing.as_fd()).map_err(cannot)?;
         Ok(Input::Nothing)
     }
 
     /// Rewinds for a run.
-    pub fn rewind(&self) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// If a file cannot be rewound.
+    pub fn rewind(&self) -> Result<(), Failure> {
         match self {
-            Input::File(position) => stdio::rewind_stdin(*position),
+            Input::File(position) => stdio::rewind_stdin(*position)
+                .map_err(|error| Failure::io("cannot rewind standard input", &error)),
             Input::Terminal | Input::Nothing => Ok(()),
         }
     }

@@ -189,7 +189,7 @@ impl Sequences {
     /// Returns the first position where a sequence begins, and the end of the longest one there.
     pub fn find(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let mut found = None;
-        imp::places(&self.tables, bytes, |at, mut word| {
+        places(&self.tables, bytes, |at, mut word| {
             while word != 0 {
                 let start = at + word.trailing_zeros() as usize;
                 if let Some(length) = self.length(bytes[start..].iter().copied()) {
@@ -210,12 +210,22 @@ impl Sequences {
     pub fn mark(&self, bytes: &[u8], words: &mut [u64]) {
         assert!(self.exact, "the tables say all");
         words.fill(0);
-        imp::places(&self.tables, bytes, |at, word| {
+        places(&self.tables, bytes, |at, word| {
             if let Some(known) = words.get_mut(at / STEP) {
                 *known = word;
             }
             true
         });
+    }
+}
+
+/// Calls `each` as [`places_by`] does, with code for the width of the tables.
+fn places(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
+    match tables.width {
+        1 => imp::places_of::<1>(tables, bytes, each),
+        2 => imp::places_of::<2>(tables, bytes, each),
+        3 => imp::places_of::<3>(tables, bytes, each),
+        _ => imp::places_of::<4>(tables, bytes, each),
     }
 }
 
@@ -255,8 +265,12 @@ fn places_by(
 mod imp {
     use super::{Tables, places_by};
 
-    pub(super) fn places(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
-        places_by(tables.width, bytes, |read| tables.portable(read), each);
+    pub(super) fn places_of<const W: usize>(
+        tables: &Tables,
+        bytes: &[u8],
+        each: impl FnMut(usize, u64) -> bool,
+    ) {
+        places_by(W, bytes, |read| tables.portable(read), each);
     }
 }
 
@@ -267,16 +281,11 @@ mod imp {
     use super::{READ, Tables, places_by};
     use crate::neon::{bits, load};
 
-    pub(super) fn places(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
-        match tables.width {
-            1 => places_of::<1>(tables, bytes, each),
-            2 => places_of::<2>(tables, bytes, each),
-            3 => places_of::<3>(tables, bytes, each),
-            _ => places_of::<4>(tables, bytes, each),
-        }
-    }
-
-    fn places_of<const W: usize>(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
+    pub(super) fn places_of<const W: usize>(
+        tables: &Tables,
+        bytes: &[u8],
+        each: impl FnMut(usize, u64) -> bool,
+    ) {
         // SAFETY: every 64-bit ARM has these instructions.
         unsafe { by_16::<W>(tables, bytes, each) }
     }
@@ -305,17 +314,12 @@ mod imp {
 
     use super::{READ, Tables, places_by};
 
-    pub(super) fn places(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
-        match tables.width {
-            1 => places_of::<1>(tables, bytes, each),
-            2 => places_of::<2>(tables, bytes, each),
-            3 => places_of::<3>(tables, bytes, each),
-            _ => places_of::<4>(tables, bytes, each),
-        }
-    }
-
     #[inline]
-    fn places_of<const W: usize>(tables: &Tables, bytes: &[u8], each: impl FnMut(usize, u64) -> bool) {
+    pub(super) fn places_of<const W: usize>(
+        tables: &Tables,
+        bytes: &[u8],
+        each: impl FnMut(usize, u64) -> bool,
+    ) {
         if is_x86_feature_detected!("avx512bw") {
             // SAFETY: the machine has these instructions.
             unsafe { by_64::<W>(tables, bytes, each) }
@@ -468,7 +472,7 @@ mod tests {
                 }
             }
             let tables = &ours.tables;
-            let all = named(&bytes, |each| imp::places(tables, &bytes, each));
+            let all = named(&bytes, |each| places(tables, &bytes, each));
             assert!(expected.iter().zip(&all).all(|(expected, named)| expected.is_none() || *named));
             let portable = named(&bytes, |each| {
                 places_by(tables.width, &bytes, |read| tables.portable(read), each);

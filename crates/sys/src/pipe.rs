@@ -1,7 +1,9 @@
 //! Pipes, always close-on-exec: a write end that leaks into another program makes a reader hang.
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// A pipe's two ends and its identity.
 pub struct Pipe {
@@ -21,21 +23,25 @@ pub fn pipe() -> io::Result<Pipe> {
 }
 
 /// Whether `fd` becomes readable, or reaches its end, within `patience`.
-pub fn is_readable_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::Duration) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec};
-    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
-    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+pub fn is_readable_within(fd: BorrowedFd<'_>, patience: Duration) -> bool {
     // If poll fails, the caller goes on as if there were something to read.
-    rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
+    poll_one(fd, PollFlags::IN, patience).is_none_or(|found| !found.is_empty())
+}
+
+/// Waits for these events at a descriptor. Returns what was found; `None` if poll fails.
+fn poll_one(fd: BorrowedFd<'_>, events: PollFlags, patience: Duration) -> Option<PollFlags> {
+    let mut polled = [PollFd::from_borrowed_fd(fd, events)];
+    rustix::event::poll(&mut polled, Some(&timeout(patience))).ok()?;
+    Some(polled[0].revents())
+}
+
+fn timeout(patience: Duration) -> Timespec {
+    Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) }
 }
 
 /// Waits until one of `reads` is readable or at its end, or one of `writes` is writable or has lost its
 /// reader; returns which. A signal may end the wait with nothing ready.
-pub fn wait_ready(
-    reads: &[std::os::fd::BorrowedFd<'_>],
-    writes: &[std::os::fd::BorrowedFd<'_>],
-) -> io::Result<(Vec<bool>, Vec<bool>)> {
-    use rustix::event::{PollFd, PollFlags};
+pub fn wait_ready(reads: &[BorrowedFd<'_>], writes: &[BorrowedFd<'_>]) -> io::Result<(Vec<bool>, Vec<bool>)> {
     let reading = reads.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
     let writing = writes.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::OUT));
     let mut polled: Vec<PollFd<'_>> = reading.chain(writing).collect();
@@ -49,51 +55,38 @@ pub fn wait_ready(
 }
 
 /// Does the same, but waits at most `patience`.
-pub fn wait_ready_within(
-    reads: &[std::os::fd::BorrowedFd<'_>],
-    writes: &[std::os::fd::BorrowedFd<'_>],
-    patience: std::time::Duration,
-) {
-    use rustix::event::{PollFd, PollFlags, Timespec};
+pub fn wait_ready_within(reads: &[BorrowedFd<'_>], writes: &[BorrowedFd<'_>], patience: Duration) {
     let reading = reads.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
     let writing = writes.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::OUT));
     let mut polled: Vec<PollFd<'_>> = reading.chain(writing).collect();
-    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
     // In every case the caller retries.
-    let _ = rustix::event::poll(&mut polled, Some(&timeout));
+    let _ = rustix::event::poll(&mut polled, Some(&timeout(patience)));
 }
 
 /// Enlarges a pipe to `bytes`, if permitted.
-pub fn enlarge(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) {
+pub fn enlarge(fd: BorrowedFd<'_>, bytes: usize) {
     // The user's quota may be used up: the pipe then keeps its size.
     let _ = rustix::pipe::fcntl_setpipe_size(fd, bytes);
 }
 
 /// Returns how many unread bytes a pipe holds.
-pub fn unread(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<usize> {
+pub fn unread(fd: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(rustix::io::ioctl_fionread(fd)? as usize)
 }
 
 /// Whether a pipe has no writer any more: no more data will come.
-pub fn has_no_writer(fd: std::os::fd::BorrowedFd<'_>) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec};
-    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let asked = rustix::event::poll(&mut polled, Some(&at_once)).is_ok();
-    asked && polled[0].revents().contains(PollFlags::HUP)
+pub fn has_no_writer(fd: BorrowedFd<'_>) -> bool {
+    poll_one(fd, PollFlags::IN, Duration::ZERO).is_some_and(|found| found.contains(PollFlags::HUP))
 }
 
 /// Whether a pipe loses its last writer within `patience`.
-pub fn loses_its_writers_within(fd: std::os::fd::BorrowedFd<'_>, patience: std::time::Duration) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec};
-    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
-    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+pub fn loses_its_writers_within(fd: BorrowedFd<'_>, patience: Duration) -> bool {
     // If poll fails, the caller goes on as if it had.
-    rustix::event::poll(&mut polled, Some(&timeout)).map_or(true, |ready| ready > 0)
+    poll_one(fd, PollFlags::empty(), patience).is_none_or(|found| !found.is_empty())
 }
 
 /// Copies up to `bytes` bytes out of a pipe without consuming them (tee(2)).
-pub fn peek(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>> {
+pub fn peek(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>> {
     let copy = pipe()?;
     let flags = rustix::pipe::SpliceFlags::NONBLOCK;
     let n = match rustix::pipe::tee(fd, copy.write.as_fd(), bytes, flags) {
@@ -111,7 +104,7 @@ pub fn peek(fd: std::os::fd::BorrowedFd<'_>, bytes: usize) -> io::Result<Vec<u8>
 }
 
 /// Makes reads and writes of `fd` non-blocking.
-pub fn never_wait(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+pub fn never_wait(fd: BorrowedFd<'_>) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?)
 }

@@ -115,6 +115,12 @@ pub fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
+/// Whether a process waits for something other than a CPU or a disk, has ended, or is not shown.
+pub fn is_asleep(pid: u32) -> bool {
+    let stat = file(pid, "stat").and_then(|text| parse_stat(&text));
+    stat.is_none_or(|stat| !matches!(stat.state, 'R' | 'D'))
+}
+
 /// Returns when a thread last ran: `se.exec_start` of /proc/PID/sched, in nanoseconds of its CPU's clock.
 /// That clock omits time taken by a hypervisor or interrupts, and differs between CPUs: compare with
 /// [`scheduler_now_ns`] only.

@@ -139,14 +139,6 @@ pub fn resident_bytes(pid: u32) -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Whether `pid`'s leading thread waits for something other than a CPU or a disk. `None` if the kernel does not tell.
-pub fn is_asleep(pid: u32) -> Option<bool> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it may hold any character.
-    let (_, fields) = text.rsplit_once(") ")?;
-    Some(!fields.starts_with(['R', 'D']))
-}
-
 /// Returns the children of `pid`'s leading thread, if the kernel lists them.
 pub fn children(pid: u32) -> Vec<u32> {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) else {

@@ -1,7 +1,7 @@
 //! `pelton compare --baseline`: the runs of an earlier record, and as many of today.
 
 use super::hidden_output::with_hidden_output;
-use super::{INTERRUPTED, end, resolve};
+use super::{INTERRUPTED, end, few_runs, resolve};
 use crate::args::CompareArgs;
 use crate::ending::Ending;
 use crate::failure::Failure;
@@ -26,16 +26,15 @@ pub fn run(
     color: When,
 ) -> Result<Ending, Failure> {
     let record = read(file)?;
-    let mut before = pelton_run::each_run(&record);
+    let before = pelton_run::each_run(&record);
     let text = args.before.as_deref().unwrap_or(OsStr::new(&record.text));
     let source = resolve(text, args, environment, color)?;
-    let input =
-        Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
+    let input = Input::hold()?;
     let mut after: Vec<Run> = Vec::new();
     let bar = terminal::progress(before.len() as u64 + 1, "run");
     // The first run warms caches.
     for at in 0..=before.len() {
-        input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
+        input.rewind()?;
         let measured = with_hidden_output(|| measure(&source, environment, Options::FAITHFULLY))?;
         if measured.interrupted {
             return Ok(Ending::Status(INTERRUPTED));
@@ -44,7 +43,6 @@ pub fn run(
         after.extend((at > 0).then_some(measured.run));
     }
     bar.finish_and_clear();
-    before.truncate(after.len());
     let notes = notes(file, &record, &after, input.note());
     let threshold = args.threshold.unwrap_or(THRESHOLD) / 100.0;
     let compared = Compared { before, after, warmup: 1, outputs: Outputs::NotCompared, notes, threshold };
@@ -88,9 +86,7 @@ fn notes(file: &Path, record: &Run, after: &[Run], of_input: Option<String>) -> 
             notes.push("its text is another one".into());
         }
     }
-    if after.len() < 5 {
-        notes.push("fewer than five runs of each tell no change from chance: --runs 10".into());
-    }
+    notes.extend(few_runs(after.len()));
     let failed = after.iter().find(|run| run.exit_status != record.exit_status);
     notes.extend(failed.map(|run| {
         format!("it ended with status {} then, and with {} now", record.exit_status, run.exit_status)

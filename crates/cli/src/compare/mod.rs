@@ -38,8 +38,7 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     }
     let [before, after] = [&args.before, &args.after].map(|text| text.as_deref().unwrap_or_default());
     let texts = [resolve(before, args, &environment, color)?, resolve(after, args, &environment, color)?];
-    let input =
-        Input::hold().map_err(|error| Failure::io("cannot keep standard input for several runs", &error))?;
+    let input = Input::hold()?;
     let session = Session { texts, environment: &environment, input };
     let Some(comparison) = session.run(args)? else { return Ok(Ending::Status(INTERRUPTED)) };
     end(&comparison, args, color)
@@ -114,7 +113,7 @@ impl Session<'_> {
     }
 
     fn measure(&self, side: usize) -> Result<Measured, Failure> {
-        self.input.rewind().map_err(|error| Failure::io("cannot rewind standard input", &error))?;
+        self.input.rewind()?;
         measure(&self.texts[side], self.environment, Options::FAITHFULLY)
     }
 
@@ -147,13 +146,16 @@ impl Session<'_> {
         if interrupted {
             notes.push(format!("interrupted: {} runs of each were measured", before.len()));
         }
-        if before.len() < 5 {
-            notes.push("fewer than five runs of each tell no change from chance: --runs 10".into());
-        }
+        notes.extend(few_runs(before.len()));
         let failed = before.iter().chain(after).find(|run| run.exit_status != 0);
         notes.extend(failed.map(|run| format!("`{}` ended with status {}", run.text, run.exit_status)));
         notes
     }
+}
+
+/// Returns a note where so many runs of each tell nothing.
+fn few_runs(runs: usize) -> Option<String> {
+    (runs < 5).then(|| "fewer than five runs of each tell no change from chance: --runs 10".into())
 }
 
 /// Describes how two runs differ; `None` if they do not.

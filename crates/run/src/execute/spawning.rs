@@ -16,6 +16,7 @@ use pelton_record::{How, Span};
 use pelton_syntax::Dialect;
 use pelton_sys::clock;
 use pelton_sys::pipe;
+use pelton_sys::processes;
 use pelton_sys::procfs;
 use pelton_sys::signals::Forwarded;
 use pelton_sys::spawn::{self, Action, Child, Exec, Tie};
@@ -239,7 +240,7 @@ fn give_lead(pid: u32, output: BorrowedFd<'_>) {
 
 /// Returns the CPU time of a process and its children (a subshell is a child of the shell), and whether all are asleep.
 fn activity(pid: u32) -> (u64, bool) {
-    let own = (clock::process_cpu_ns(pid).unwrap_or(0), procfs::is_asleep(pid) != Some(false));
+    let own = (clock::process_cpu_ns(pid).unwrap_or(0), processes::is_asleep(pid));
     let with = |(used_ns, asleep), (ns, sleeps)| (used_ns + ns, asleep && sleeps);
     procfs::children(pid).into_iter().map(activity).fold(own, with)
 }
