@@ -173,6 +173,8 @@ pub(super) enum Do {
     Close(Get),
     /// With whether a called function may print first.
     Printf(Vec<Piece>, Vec<Get>, bool),
+    /// Prints a format without arguments, made while the program runs; with whether a called function may print first.
+    PrintFormat(Get, bool),
     /// Adds to a sum that is read only at the end; times 1 or -1.
     Add(LValue, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),

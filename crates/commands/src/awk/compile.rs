@@ -11,6 +11,7 @@ use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
 use super::kept_order::{KeyOrder, Known};
+use super::lone_format;
 use super::names::{Names, Owner};
 use super::pattern::Pattern;
 use super::read_lines::ReadFile;
@@ -300,7 +301,10 @@ impl Compiler<'_> {
             return Declined::because("a side effect: print |");
         }
         let print = print(self)?;
-        if matches!(print, Do::Print(_, true) | Do::Printf(_, _, true)) {
+        if matches!(print, Do::PrintFormat(..)) && !rules::is_gawk() {
+            return Declined::because("a format that is made while the program runs, and printed elsewhere");
+        }
+        if matches!(print, Do::Print(_, true) | Do::Printf(_, _, true) | Do::PrintFormat(_, true) | Do::If(..)) {
             return Declined::because("a function that prints, called for what is printed elsewhere");
         }
         if to.is_standard_error() {
@@ -326,9 +330,29 @@ impl Compiler<'_> {
     }
 
     fn printf(&mut self, args: &[Expr]) -> Accept<Do> {
+        if let Expr::If(test, yes, no) = args[0].bare() {
+            return self.printf_either(test, yes, no, &args[1..]);
+        }
+        if let [format] = args
+            && self.known_text(format).is_none()
+        {
+            let (format, calls) = self.printed(|it| it.get(format))?;
+            self.prints = true;
+            return lone_format::statement(format, calls, self.given.dialect);
+        }
         let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
         self.prints = true;
         Ok(Do::Printf(pieces, gets, calls))
+    }
+
+    /// Compiles `printf (test ? yes : no), …`.
+    fn printf_either(&mut self, test: &Expr, yes: &Expr, no: &Expr, rest: &[Expr]) -> Accept<Do> {
+        let test = self.get(test)?;
+        let [yes, no] = [yes, no].map(|format| {
+            let args: Vec<Expr> = std::iter::once(format.bare()).chain(rest).cloned().collect();
+            self.printf(&args)
+        });
+        Ok(Do::If(test, vec![yes?], vec![no?]))
     }
 
     fn statement(&mut self, statement: &Statement, all: &mut Vec<Do>) -> Accept<()> {
@@ -444,32 +468,24 @@ impl Compiler<'_> {
 
     /// Returns the constant string of an expression, if known.
     pub(super) fn known_text(&self, expr: &Expr) -> Option<Vec<u8>> {
-        self.known_string(expr, &|_| None)
+        match expr.bare() {
+            Expr::Text(text) => Some(text.clone()),
+            Expr::Concat(left, right) => Some([self.known_text(left)?, self.known_text(right)?].concat()),
+            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
+            Expr::Name(name) => match self.names.owner(self.inside, name) {
+                Owner::Program => self.given.constants.get(name).cloned(),
+                Owner::Function(_) => None,
+            },
+            _ => None,
+        }
     }
 
     /// Returns the text of a pattern, if known: that of an expression, or a string of constants and of variables that never
     /// change.
     fn known_pattern(&self, expr: &Expr) -> Option<Vec<u8>> {
-        let value = |name: &str| match self.names.owner(self.inside, name) {
-            Owner::Program => self.given.constants.get(name).cloned(),
-            Owner::Function(_) => None,
-        };
         match expr {
             Expr::Regex(text) => Some(text.clone()),
-            other => self.known_string(other, &value),
-        }
-    }
-
-    /// Returns the string of an expression, if known; `value` returns that of a variable other than FS.
-    fn known_string(&self, expr: &Expr, value: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-        match expr.bare() {
-            Expr::Text(text) => Some(text.clone()),
-            Expr::Concat(left, right) => {
-                Some([self.known_string(left, value)?, self.known_string(right, value)?].concat())
-            }
-            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
-            Expr::Name(name) => value(name),
-            _ => None,
+            other => self.known_text(other),
         }
     }
 

@@ -225,6 +225,10 @@ impl<'a> Looker<'a> {
 
     fn parts(&mut self, inside: Owner, expr: &Expr) -> Accept<Uses> {
         match expr {
+            // Which of them is assigned first makes no difference.
+            expr if expr.sets_fields_to_a_constant() => {
+                Ok(Uses { writes: BTreeSet::from([Thing::Record]), ..Uses::default() })
+            }
             // The target is not read; its index is.
             Expr::Assign(place, value) => {
                 let (made, index) = self.place(inside, place)?;

@@ -196,7 +196,9 @@ fn copies_into_field(expr: &Expr) -> bool {
     match expr {
         Expr::Group(inner) => inner.iter().any(copies_into_field),
         Expr::Assign(place, value) => {
-            matches!(**place, Expr::Field(_)) && !matches!(**value, Expr::Text(_) | Expr::Number(_))
+            matches!(**place, Expr::Field(_))
+                && !matches!(**value, Expr::Text(_) | Expr::Number(_))
+                && !expr.sets_fields_to_a_constant()
         }
         _ => false,
     }

@@ -112,6 +112,8 @@ impl<'a> Lexer<'a> {
         };
         self.at += sign.len();
         Ok(Token::Sign(match *sign {
+            "**" if self.dialect.is_gawk() => "^",
+            "**=" if self.dialect.is_gawk() => "^=",
             "**" | "**=" => return Declined::because("** for ^"),
             sign => sign,
         }))

@@ -329,6 +329,7 @@ impl Machine {
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }
+            Do::PrintFormat(format, _) => self.print_format(format)?,
             Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
@@ -733,13 +734,23 @@ impl Machine {
     /// Stores the message that the real awk would print, without the leading `awk: `. Returns the stop that ends the
     /// program.
     pub(super) fn fatal(&mut self, error: &RuntimeError) -> Stop {
-        self.said = if rules::is_gawk() {
-            let said = format!("fatal: {}\n", error.in_gawk());
-            [self.place_in_gawk(1), said.into_bytes()].concat()
-        } else {
-            let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
-            format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk()).into_bytes()
-        };
+        if rules::is_gawk() {
+            return self.fatal_in_gawk(error.in_gawk().as_bytes());
+        }
+        self.fatal_in_mawk(error.in_mawk().as_bytes())
+    }
+
+    /// Stores gawk's message.
+    pub(super) fn fatal_in_gawk(&mut self, said: &[u8]) -> Stop {
+        self.said = [self.place_in_gawk(1).as_slice(), b"fatal: ", said, b"\n"].concat();
+        Stop::Fatal
+    }
+
+    /// Stores mawk's message, which names the record.
+    pub(super) fn fatal_in_mawk(&mut self, said: &[u8]) -> Stop {
+        let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
+        let place = format!("\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n");
+        self.said = [said, place.as_bytes()].concat();
         Stop::Fatal
     }
 

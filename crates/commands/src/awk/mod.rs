@@ -34,6 +34,7 @@ mod kernel;
 mod length_filter;
 mod length_of_array;
 mod lex;
+mod lone_format;
 mod loop_keys;
 mod lvalues;
 mod machine;

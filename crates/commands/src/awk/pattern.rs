@@ -180,7 +180,11 @@ impl Translator<'_> {
                 }
                 b'^' => return Declined::because("^ in the middle of an expression"),
                 b'$' if matches!(self.peek(), None | Some(b')' | b'|')) => out.push(byte),
-                b'$' => return Declined::because("$ in the middle of an expression"),
+                // It is an anchor there, too, after which only what may be nothing can match.
+                b'$' if self.dialect == Dialect::Portable || matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')) => {
+                    return Declined::because("$ in the middle of an expression");
+                }
+                b'$' => out.push(byte),
                 b'(' => {
                     self.depth += 1;
                     first = true;
@@ -203,6 +207,7 @@ impl Translator<'_> {
                 }
                 b'[' => self.bracket(&mut out)?,
                 b'{' if self.dialect == (Dialect::Mawk { is_2025: false }) => out.extend_from_slice(b"\\{"),
+                b'{' if self.dialect.is_gawk() && !self.may_be_interval() => out.extend_from_slice(b"\\{"),
                 b'{' if self.dialect.is_gawk() => {
                     if was_first || was_repeated {
                         return Declined::because("a repetition of nothing, or of a repetition");
@@ -212,6 +217,13 @@ impl Translator<'_> {
                 }
                 b'{' => return Declined::because("a brace in an expression"),
                 b'}' => out.extend_from_slice(b"\\}"),
+                b'\\' if self.dialect.is_gawk() && matches!(self.peek(), Some(b's' | b'S' | b'w' | b'W' | b'y' | b'B' | b'<' | b'>')) => {
+                    let (escape, repeats) = (self.next(), matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')));
+                    if repeats && matches!(escape, Some(b'y' | b'B' | b'<' | b'>')) {
+                        return Declined::because("a repetition of a place between characters");
+                    }
+                    out.extend([b'\\', escape.map_or(b'\\', |byte| if byte == b'y' { b'b' } else { byte })]);
+                }
                 b'\\' => {
                     let byte = self.escape(false)?;
                     literal(byte, &mut out)?;
@@ -225,6 +237,11 @@ impl Translator<'_> {
             return Declined::because("an unmatched opening parenthesis");
         }
         Ok(out)
+    }
+
+    /// Whether a brace, which was just read, may begin an interval: in gawk it is a plain character otherwise.
+    fn may_be_interval(&self) -> bool {
+        matches!(self.peek(), Some(b'0'..=b'9' | b',' | b'}'))
     }
 
     /// Copies an interval, after its brace: `{2}`, `{2,}`, `{2,5}`.
@@ -265,6 +282,8 @@ impl Translator<'_> {
             {
                 byte
             }
+            // Letters without a meaning.
+            b's' | b'S' | b'w' | b'W' | b'd' | b'D' | b'y' if self.dialect == (Dialect::Mawk { is_2025: false }) => byte,
             _ => return Declined::because(format!("the escape \\{} in an expression", byte.escape_ascii())),
         })
     }

@@ -132,6 +132,20 @@ impl Expr {
         }
     }
 
+    /// Whether it is `$1 = $2 = ""` or the like: fields with constant numbers, and a constant.
+    pub(super) fn sets_fields_to_a_constant(&self) -> bool {
+        let is_field = |place: &Expr| match place {
+            Expr::Field(index) => matches!(**index, Expr::Number(number) if number >= 1.0),
+            _ => false,
+        };
+        match self {
+            Expr::Assign(place, value) if is_field(place) => {
+                matches!(**value, Expr::Text(_) | Expr::Number(_)) || value.sets_fields_to_a_constant()
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the place that it changes by itself, if any: by an assignment, a step, `sub`, `gsub` or `getline`.
     pub(super) fn changed_place(&self) -> Option<&Expr> {
         match self {
