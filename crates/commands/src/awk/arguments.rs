@@ -142,7 +142,11 @@ fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
             change(name);
         }
         if let Expr::Getline(parts) = expr {
-            parts.iter().for_each(|part| if let Expr::Name(name) = part.bare() { change(name) });
+            parts.iter().for_each(|part| {
+                if let Expr::Name(name) = part.bare() {
+                    change(name)
+                }
+            });
         }
     });
     every_statement(program, &mut |statement| {
@@ -164,9 +168,11 @@ fn first_values(program: &Program) -> impl Iterator<Item = (&str, Vec<u8>)> {
     let may_leave = |statement: &Statement| {
         any_below(statement, |inner| {
             matches!(inner, Statement::Exit(_))
-                || inner.parts().0.into_iter().any(|expr| {
-                    any_part(expr, |part| matches!(part, Expr::Call(..) | Expr::Getline(_)))
-                })
+                || inner
+                    .parts()
+                    .0
+                    .into_iter()
+                    .any(|expr| any_part(expr, |part| matches!(part, Expr::Call(..) | Expr::Getline(_))))
         })
     };
     let statements = program.begin.iter().flatten().take_while(move |statement| !may_leave(statement));
@@ -182,7 +188,11 @@ fn first_values(program: &Program) -> impl Iterator<Item = (&str, Vec<u8>)> {
         };
         each_statement(statement, &mut |inner| {
             for expr in inner.parts().0 {
-                each_expr(expr, &mut |part| if let Expr::Name(name) = part { _ = used.insert(name) });
+                each_expr(expr, &mut |part| {
+                    if let Expr::Name(name) = part {
+                        _ = used.insert(name)
+                    }
+                });
             }
         });
         first

@@ -67,6 +67,8 @@ pub(super) struct Code {
 
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
+    /// The line of the pattern, if messages name it.
+    pub(super) line: Option<usize>,
     pub(super) when: When,
     pub(super) action: Vec<Do>,
 }
@@ -175,6 +177,8 @@ pub(super) enum Do {
     Printf(Vec<Piece>, Vec<Get>, bool),
     /// Prints a format without arguments, made while the program runs; with whether a called function may print first.
     PrintFormat(Get, bool),
+    /// What follows lies in this line of the program.
+    Line(usize),
     /// Adds to a sum that is read only at the end; times 1 or -1.
     Add(LValue, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),
@@ -543,7 +547,11 @@ mod tests {
         let rule = |texts: &&[&str]| {
             let mut set = OneOf::default();
             texts.iter().for_each(|text| set.add(&Text::new(text.as_bytes())));
-            Rule { when: When::If(Get::OneOf(Box::new(Get::Of(LValue::Record)), set)), action: Vec::new() }
+            Rule {
+                line: None,
+                when: When::If(Get::OneOf(Box::new(Get::Of(LValue::Record)), set)),
+                action: Vec::new(),
+            }
         };
         texts.iter().map(rule).collect()
     }
@@ -552,7 +560,7 @@ mod tests {
     fn the_first_that_holds_is_chosen() {
         let mut rules = rules(&[&["{", "["], &["ab", "[", ""], &["}", "ab"]]);
         rules[2].action.push(Do::Next);
-        rules.push(Rule { when: When::Always, action: vec![Do::Next] });
+        rules.push(Rule { line: None, when: When::Always, action: vec![Do::Next] });
         let choice = Code::choice_of(&rules, true).expect("three that compare");
         for (record, rule) in
             [("{", 0), ("[", 0), ("ab", 1), ("", 1), ("}", 2), ("x", 3), ("abc", 3), ("\u{e9}", 3)]
@@ -566,6 +574,8 @@ mod tests {
     #[test]
     fn one_alone_is_asked() {
         assert!(Code::choice_of(&rules(&[&["a"]]), true).is_none());
-        assert!(Code::choice_of(&[Rule { when: When::Always, action: Vec::new() }], true).is_none());
+        assert!(
+            Code::choice_of(&[Rule { line: None, when: When::Always, action: Vec::new() }], true).is_none()
+        );
     }
 }

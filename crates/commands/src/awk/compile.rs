@@ -262,7 +262,7 @@ impl Compiler<'_> {
                 When::Range(self.ranges - 1, self.get(start)?, self.get(end)?)
             }
         };
-        Ok(Rule { when, action: self.statements(&rule.action)? })
+        Ok(Rule { line: rule.line, when, action: self.statements(&rule.action)? })
     }
 
     fn blocks(&mut self, blocks: &[Vec<Statement>]) -> Accept<Vec<Do>> {
@@ -304,7 +304,10 @@ impl Compiler<'_> {
         if matches!(print, Do::PrintFormat(..)) && !rules::is_gawk() {
             return Declined::because("a format that is made while the program runs, and printed elsewhere");
         }
-        if matches!(print, Do::Print(_, true) | Do::Printf(_, _, true) | Do::PrintFormat(_, true) | Do::If(..)) {
+        if matches!(
+            print,
+            Do::Print(_, true) | Do::Printf(_, _, true) | Do::PrintFormat(_, true) | Do::If(..)
+        ) {
             return Declined::because("a function that prints, called for what is printed elsewhere");
         }
         if to.is_standard_error() {
@@ -361,6 +364,7 @@ impl Compiler<'_> {
                 all.extend(self.statements(statements)?);
                 return Ok(());
             }
+            Statement::Line(line) => Do::Line(*line),
             statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
             Statement::Expr(Expr::Builtin(Builtin::Close, args)) if args.len() == 1 => {
                 self.prints = true;

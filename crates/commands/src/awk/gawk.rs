@@ -127,9 +127,9 @@ pub(super) fn check(
     }
     if may_complain {
         context.locale.messages.in_english()?;
-        if line.script.is_some() || line.program.trim_ascii().contains(&b'\n') {
+        if program.spans_lines {
             return Declined::because(
-                "gawk's messages name the line of the program, and it may have to say something",
+                "gawk's messages name the line, and it may have to say something of what goes over several lines",
             );
         }
     }

@@ -64,9 +64,7 @@ impl Lacking {
             }
             Lacking::NumberedZero => b"argument index with `$' must be > 0".to_vec(),
             Lacking::NumberedPrecision => b"`$' not permitted after period in format".to_vec(),
-            Lacking::NumberedWidth => {
-                b"no `$' supplied for positional field width or precision".to_vec()
-            }
+            Lacking::NumberedWidth => b"no `$' supplied for positional field width or precision".to_vec(),
         }
     }
 }

@@ -125,6 +125,8 @@ pub(super) struct Machine {
     pub(super) exactly: bool,
     /// Whether an order-dependent value was added, or the order matters anyway.
     pub(super) inexact: bool,
+    /// The line of the program that runs, as far as messages name lines.
+    line: usize,
     /// What goes to standard error before anything more in `aside`.
     pub(super) warning: Vec<u8>,
     /// Whether it has warned of bytes that are no characters.
@@ -162,6 +164,7 @@ impl Machine {
             inputs: 0,
             exactly: false,
             inexact: code.in_kept_order.is_some(),
+            line: 1,
             warning: Vec::new(),
             has_warned: false,
             ranges: vec![false; code.ranges],
@@ -245,6 +248,9 @@ impl Machine {
     #[inline]
     fn rules_from(&mut self, rules: &[Rule], first: usize) -> Ran<()> {
         for rule in &rules[first..] {
+            if let Some(line) = rule.line {
+                self.line = line;
+            }
             let chosen = match &rule.when {
                 When::Always => true,
                 When::If(test) => self.is_true(test)?,
@@ -329,6 +335,7 @@ impl Machine {
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }
+            Do::Line(line) => self.line = *line,
             Do::PrintFormat(format, _) => self.print_format(format)?,
             Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
@@ -671,10 +678,13 @@ impl Machine {
         }
         let (values, tables, made) = (self.locals.len(), self.local_tables.len(), self.tables.len());
         let given = self.give(function, args);
-        let outer = (self.base, self.table_base);
+        let outer = (self.base, self.table_base, self.line);
         (self.base, self.table_base) = (values, tables);
         let ran = given.and_then(|()| run(self));
-        (self.base, self.table_base) = outer;
+        if ran.is_ok() {
+            self.line = outer.2;
+        }
+        (self.base, self.table_base) = (outer.0, outer.1);
         self.locals.truncate(values);
         if function.has_arrays {
             self.local_tables.truncate(tables);
@@ -742,7 +752,7 @@ impl Machine {
 
     /// Stores gawk's message.
     pub(super) fn fatal_in_gawk(&mut self, said: &[u8]) -> Stop {
-        self.said = [self.place_in_gawk(1).as_slice(), b"fatal: ", said, b"\n"].concat();
+        self.said = [self.place_in_gawk(self.line).as_slice(), b"fatal: ", said, b"\n"].concat();
         Stop::Fatal
     }
 
@@ -764,7 +774,7 @@ impl Machine {
             "warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n"
         );
         self.warning =
-            [self.code.name.as_bytes(), b": ", &self.place_in_gawk(1), warning.as_bytes()].concat();
+            [self.code.name.as_bytes(), b": ", &self.place_in_gawk(self.line), warning.as_bytes()].concat();
     }
 
     /// Returns where gawk's messages say that it is, in this line of the program.

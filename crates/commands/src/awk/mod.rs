@@ -53,6 +53,7 @@ mod record;
 mod rules;
 mod set_field_to_constant;
 mod single_byte;
+mod source_lines;
 mod stateless;
 mod string_functions;
 mod string_set;

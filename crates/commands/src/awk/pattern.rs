@@ -181,7 +181,9 @@ impl Translator<'_> {
                 b'^' => return Declined::because("^ in the middle of an expression"),
                 b'$' if matches!(self.peek(), None | Some(b')' | b'|')) => out.push(byte),
                 // It is an anchor there, too, after which only what may be nothing can match.
-                b'$' if self.dialect == Dialect::Portable || matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')) => {
+                b'$' if self.dialect == Dialect::Portable
+                    || matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')) =>
+                {
                     return Declined::because("$ in the middle of an expression");
                 }
                 b'$' => out.push(byte),
@@ -217,8 +219,15 @@ impl Translator<'_> {
                 }
                 b'{' => return Declined::because("a brace in an expression"),
                 b'}' => out.extend_from_slice(b"\\}"),
-                b'\\' if self.dialect.is_gawk() && matches!(self.peek(), Some(b's' | b'S' | b'w' | b'W' | b'y' | b'B' | b'<' | b'>')) => {
-                    let (escape, repeats) = (self.next(), matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')));
+                b'\\'
+                    if self.dialect.is_gawk()
+                        && matches!(
+                            self.peek(),
+                            Some(b's' | b'S' | b'w' | b'W' | b'y' | b'B' | b'<' | b'>')
+                        ) =>
+                {
+                    let (escape, repeats) =
+                        (self.next(), matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')));
                     if repeats && matches!(escape, Some(b'y' | b'B' | b'<' | b'>')) {
                         return Declined::because("a repetition of a place between characters");
                     }
@@ -283,7 +292,11 @@ impl Translator<'_> {
                 byte
             }
             // Letters without a meaning.
-            b's' | b'S' | b'w' | b'W' | b'd' | b'D' | b'y' if self.dialect == (Dialect::Mawk { is_2025: false }) => byte,
+            b's' | b'S' | b'w' | b'W' | b'd' | b'D' | b'y'
+                if self.dialect == (Dialect::Mawk { is_2025: false }) =>
+            {
+                byte
+            }
             _ => return Declined::because(format!("the escape \\{} in an expression", byte.escape_ascii())),
         })
     }

@@ -248,7 +248,9 @@ impl Record {
     pub(super) fn from_field_on(&mut self, number: usize, between: &Value) -> Vec<u8> {
         let mut text = Vec::new();
         self.any_field(number).write(&mut text);
-        let Some(piece) = self.pieces.found.get(number - 1).filter(|piece| !piece.is_own()) else { return text };
+        let Some(piece) = self.pieces.found.get(number - 1).filter(|piece| !piece.is_own()) else {
+            return text;
+        };
         if !matches!(self.whole, Whole::Joined { .. }) {
             return self.source()[piece.start..self.span.end].to_vec();
         }

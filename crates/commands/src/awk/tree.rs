@@ -13,6 +13,8 @@ pub(super) struct Program {
     /// Names whose `length` occurs in the text before anything shows that they are arrays. A parameter's name comes with the
     /// number of its function.
     pub(super) early_lengths: BTreeSet<(Option<usize>, String)>,
+    /// Whether something of which gawk may say something goes over several lines ([`super::source_lines`]).
+    pub(super) spans_lines: bool,
 }
 
 /// `pattern { action }`.
@@ -21,6 +23,8 @@ pub(super) struct Rule {
     pub(super) pattern: Pattern,
     /// `print` if the program says nothing.
     pub(super) action: Vec<Statement>,
+    /// The line of the pattern, if messages name it.
+    pub(super) line: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +45,8 @@ pub(super) struct Function {
 #[derive(Clone, Debug)]
 pub(super) enum Statement {
     Expr(Expr),
+    /// What follows lies in this line of the program.
+    Line(usize),
     Print(Vec<Expr>, Option<Redirect>),
     Printf(Vec<Expr>, Option<Redirect>),
     If(Expr, Box<Statement>, Option<Box<Statement>>),
@@ -335,6 +341,15 @@ impl Expr {
 }
 
 impl Statement {
+    /// Returns the statements of a block, and of blocks in it, one after another; itself if it is none.
+    pub(super) fn flat(&self) -> Vec<&Statement> {
+        match self {
+            Statement::Block(inner) => inner.iter().flat_map(Statement::flat).collect(),
+            Statement::Line(_) => Vec::new(),
+            other => vec![other],
+        }
+    }
+
     /// Returns its expressions and statements.
     pub(super) fn parts(&self) -> (Vec<&Expr>, Vec<&Statement>) {
         let boxed = |part: &'_ Option<Box<Statement>>| part.is_some();
@@ -360,9 +375,11 @@ impl Statement {
             Statement::Block(body) => (Vec::new(), body.iter().collect()),
             Statement::Delete(_, index) => (index.iter().flatten().collect(), Vec::new()),
             Statement::Exit(value) | Statement::Return(value) => (value.iter().collect(), Vec::new()),
-            Statement::Next | Statement::NextFile | Statement::Break | Statement::Continue => {
-                (Vec::new(), Vec::new())
-            }
+            Statement::Line(_)
+            | Statement::Next
+            | Statement::NextFile
+            | Statement::Break
+            | Statement::Continue => (Vec::new(), Vec::new()),
         }
     }
 }

@@ -53,11 +53,7 @@ fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Loo
         Statement::While(test, body) | Statement::Do(body, test) => (test, body, None),
         _ => return Ok(false),
     };
-    let mut steps: Vec<&Statement> = step.into_iter().collect();
-    match &**body {
-        Statement::Block(inner) => steps.extend(inner),
-        other => steps.push(other),
-    }
+    let steps: Vec<&Statement> = step.into_iter().chain([&**body]).flat_map(Statement::flat).collect();
     let mut tests = Vec::new();
     all_of(test, &mut tests);
     let shrinks = |name: &Expr| {

@@ -52,6 +52,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         ]);
         text = format!("BEGIN {{ {read} }}\n{text}");
     }
+    if rng.chance(20) {
+        text = broken_into_lines(rng, &text);
+    }
     let mut program = None;
     if rng.chance(5) {
         args.extend([b"-f".to_vec(), b"program".to_vec()]);
@@ -98,6 +101,28 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         avoid_infinity(&mut case);
     }
     case
+}
+
+/// Breaks a program into lines, behind some of its braces and semicolons.
+pub(super) fn broken_into_lines(rng: &mut Rng, text: &str) -> String {
+    let mut broken = String::new();
+    let (mut depth, mut quote, mut escaped) = (0, None, false);
+    for character in text.chars() {
+        broken.push(character);
+        match (quote, character) {
+            _ if escaped => escaped = false,
+            (_, '\\') => escaped = true,
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            // An expression, or a division: what lies behind either is left as it is.
+            (None, '"' | '/') => quote = Some(character),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            (None, '{' | ';') if depth == 0 && rng.chance(50) => broken.push('\n'),
+            _ => {}
+        }
+    }
+    broken
 }
 
 /// Puts empty lines between some of the lines, and before and behind them.
@@ -413,7 +438,13 @@ impl Writer<'_> {
         let made: Vec<String> = (0..self.rng.pick(&[1, 1, 1, 2, 3])).map(|_| self.rule()).collect();
         if made.iter().any(|rule| rule.contains("form") || rule.contains("letter")) {
             let form = self.pick(&["%s\\n", "%5s|", "%d;%%", "a"]);
-            items.insert(0, format!("BEGIN {{ form = \"{form}\"; letter = \"{}\" }}", self.pick(&["s", "d", ".2f", "-s|"])));
+            items.insert(
+                0,
+                format!(
+                    "BEGIN {{ form = \"{form}\"; letter = \"{}\" }}",
+                    self.pick(&["s", "d", ".2f", "-s|"])
+                ),
+            );
         }
         items.extend(made);
         if self.rng.chance(35) {
@@ -656,7 +687,12 @@ impl Writer<'_> {
             11 => "l[NR] = $0".to_owned(),
             12 => format!("s += {}", self.pick(&["$1", "$2", "$3", "length"])),
             13..16 => self.substitution(),
-            16 if self.rng.chance(30) => self.pick(&["$1 = $2 = \"\"", "$2 = $1 = $4 = \"x\"", "$7 = $1 = 0", "x = 2; x ^= 3; print x ^ 2"]),
+            16 if self.rng.chance(30) => self.pick(&[
+                "$1 = $2 = \"\"",
+                "$2 = $1 = $4 = \"x\"",
+                "$7 = $1 = 0",
+                "x = 2; x ^= 3; print x ^ 2",
+            ]),
             16 => format!("$0 = {}", self.expr()),
             17 => format!("NF = {}", self.pick(&["2", "NF", "NF - 1", "4", "NF + 1"])),
             18 => format!("n = split($0, a{}); print n, a[1], a[2], a[n]", self.split_by()),
@@ -739,7 +775,10 @@ impl Writer<'_> {
         let (value, test) = (self.expr(), self.test());
         match self.rng.below(6) {
             0 => format!("printf({value})"),
-            1 => format!("printf {}", self.pick(&["$1", "$2", "$0", "$NF", "$2 \" MB\\n\"", "$1 $2 \"%%\\n\"", "x"])),
+            1 => format!(
+                "printf {}",
+                self.pick(&["$1", "$2", "$0", "$NF", "$2 \" MB\\n\"", "$1 $2 \"%%\\n\"", "x"])
+            ),
             2 => format!("printf ({test} ? \"%s;\" : \"%d,\"), {value}"),
             3 => format!("printf({test} ? \"a%%\" : $2)"),
             4 => format!("printf {}, {value}", self.pick(&["form", "form \"%s|\"", "\"%5\" letter"])),

@@ -1,5 +1,6 @@
 //! gawk: programs that count, cut and change characters, over valid and invalid UTF-8.
 
+use super::awk::broken_into_lines;
 use super::on_files;
 use super::template::{Holes, filled};
 use crate::Case;
@@ -10,7 +11,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if rng.chance(20) {
         args.push(rng.pick(&["-F,", "-F:", "-Fa", "-F\\t"]).as_bytes().to_vec());
     }
-    args.push(filled(rng, "@I", HOLES).into_bytes());
+    let program = filled(rng, "@I", HOLES);
+    let program = if rng.chance(20) { broken_into_lines(rng, &program) } else { program };
+    args.push(program.into_bytes());
     let mut case = on_files(rng, command, args);
     case.utf8 = rng.chance(95);
     case.stdin = characters(rng);
