@@ -86,6 +86,7 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"function f() {s = \"q\"; return \"z\"} {s = s f(); print s}"], b"a\nb\n"),
         // gawk warns of an escape that needs none.
         case("gawk", &[b"{ x = $9; y = h ^ (N - 1); print (x == y), (y == \"+inf\"), (y < \"a\"); z = -y; print (z == \"\"), z \"\" }"], b"\n"),
+        case("gawk", &[b"/^[a-c]?\\/*./"], b"\xf4\x90\x80\x80;").utf8(),
         case("gawk", &[b"{ printf $1 }"], b"%d abc\n"),
         case("gawk", &[b"{ $2 = \"x\"; y = $0; printf $1 }"], b"50% b c\n%s b c\n"),
         case("mawk", &[b"{ printf $0; print NR }"], b"a%%b\n100%s sure\n"),

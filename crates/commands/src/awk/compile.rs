@@ -13,7 +13,7 @@ use super::format::{self, Piece};
 use super::kept_order::{KeyOrder, Known};
 use super::lone_format;
 use super::names::{Names, Owner};
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Purpose};
 use super::read_lines::ReadFile;
 use super::rules;
 use super::text::Text;
@@ -143,7 +143,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
         [byte] => Separator::Byte(*byte),
         [b'\\', byte] if byte.is_ascii_punctuation() && *byte != b'\\' => {
             // Parsed as an expression, so that an invalid escape is declined.
-            Pattern::new(text, dialect)?;
+            Pattern::new(text, dialect, Purpose::Find)?;
             Separator::Byte(*byte)
         }
         [b'[', byte, b']'] if !matches!(byte, b'^' | b'\\' | b'[') => Separator::Byte(*byte),
@@ -156,7 +156,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
                 return Declined::because("an anchor in FS");
             }
             super::exact_patterns::check_find(expression, dialect)?;
-            let pattern = Pattern::new(expression, dialect)?;
+            let pattern = Pattern::new(expression, dialect, Purpose::Find)?;
             if pattern.may_match_nothing() {
                 return Declined::because("an FS that may match nothing");
             }
@@ -497,16 +497,20 @@ impl Compiler<'_> {
     pub(super) fn pattern_to_find(&mut self, expr: &Expr) -> Accept<usize> {
         let text = self.known_pattern(expr).unwrap_or_default();
         super::exact_patterns::check_find(&text, self.given.dialect)?;
-        self.pattern(expr)
+        self.pattern_for(expr, Purpose::Find)
     }
 
     /// Returns the index of a pattern to match.
     pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
+        self.pattern_for(expr, Purpose::Match)
+    }
+
+    fn pattern_for(&mut self, expr: &Expr, purpose: Purpose) -> Accept<usize> {
         let Some(text) = self.known_pattern(expr) else {
             return Declined::because("a regular expression that is made while the program runs");
         };
         super::exact_patterns::check_match(&text, self.given.dialect)?;
-        self.patterns.push(Pattern::new(&text, self.given.dialect)?);
+        self.patterns.push(Pattern::new(&text, self.given.dialect, purpose)?);
         Ok(self.patterns.len() - 1)
     }
 

@@ -252,10 +252,19 @@ fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
 }
 
 /// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters.
-pub(super) fn judges(compiled: &Compiled) -> Judges {
-    let patterns = compiled.patterns.iter().map(|pattern| pattern.judges());
-    let separators = compiled.separators.iter().chain([&compiled.code.fields]);
-    patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes)
+pub(super) fn judges(compiled: &Compiled, implementation: &Implementation) -> Judges {
+    // Whether their `.` misses characters, as that of 5.1.0 does, was not asked.
+    let is_between = implementation.is_one_of(Family::Gawk, BETWEEN);
+    let of_pattern = |pattern: &Pattern| match is_between && pattern.is_wide() {
+        true => pattern.judges().max(Judges::NoLateUtf8),
+        false => pattern.judges(),
+    };
+    let of_separator = |separator: &Separator| match separator.pattern() {
+        Some(pattern) => of_pattern(pattern),
+        None => separator.judges(),
+    };
+    let separators = compiled.separators.iter().chain([&compiled.code.fields]).map(of_separator);
+    compiled.patterns.iter().map(of_pattern).chain(separators).max().unwrap_or(Judges::AnyBytes)
 }
 
 /// Whether a loop, or a function beside one, measures or cuts the same stored string again and again: gawk decodes it once.

@@ -298,7 +298,7 @@ fn accept_as(
         gawk::check_version(&compiled, &context.implementation, dialect, warns_of_bytes)?;
     }
     let judges = match dialect.has_characters() {
-        true => gawk::judges(&compiled),
+        true => gawk::judges(&compiled, &context.implementation),
         false => Judges::AnyBytes,
     };
     if reads && !resumes && judges != Judges::AnyBytes {
