@@ -232,6 +232,7 @@ pub(super) fn given<'a>(
         kept: None,
         source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
         prints_into_files: false,
+        ahead: None,
         read_files: Vec::new(),
         constants: constants(line, program),
     };
@@ -410,7 +411,7 @@ fn refuse_odd_counts(program: &Program) -> Accept<()> {
         Expr::Update(arith, place, value) if is_count(place) => {
             odd |= !arith.is_additive() || !is_whole(value);
         }
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => odd |= is_count(&args[2]),
+        Expr::Builtin(..) => odd |= expr.changed_place().is_some_and(is_count),
         _ => {}
     });
     for (_, statement) in bodies(program) {

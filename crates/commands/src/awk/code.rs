@@ -273,6 +273,8 @@ pub(super) enum Get {
     Split(Box<Get>, Table, usize),
     /// Reads the next line of the file with this number into a variable.
     ReadLine(usize, Box<LValue>),
+    /// Takes the next record of the input.
+    NextRecord(Box<LValue>),
     Substitute {
         all: bool,
         pattern: usize,
@@ -468,6 +470,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Substitute { .. }
             | Get::Find(..)
             | Get::ReadLine(..)
+            | Get::NextRecord(_)
             | Get::Of(LValue::FieldCount)
     )
 }

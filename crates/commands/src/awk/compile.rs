@@ -13,11 +13,12 @@ use super::format::{self, Piece};
 use super::kept_order::{KeyOrder, Known};
 use super::lone_format;
 use super::names::{Names, Owner};
+use super::next_record::{self, Ahead};
 use super::pattern::{Pattern, Purpose};
 use super::read_lines::ReadFile;
 use super::rules;
 use super::text::Text;
-use super::tree::{Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
+use super::tree::{self, Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::Value;
 
 /// The compiled program, with the parts that each machine copies.
@@ -26,6 +27,8 @@ pub(super) struct Compiled {
     pub(super) code: Code,
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
+    /// What a program with `getline` needs.
+    pub(super) ahead: Option<Ahead>,
     /// The arrays whose order is known ([`InitialState::kept`]).
     pub(super) kept: Option<(Vec<usize>, KeyOrder)>,
 }
@@ -47,6 +50,8 @@ pub(super) struct InitialState<'a> {
     /// Where the program comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
     pub(super) prints_into_files: bool,
+    /// How many records `getline` may take, and the rules with it.
+    pub(super) ahead: Option<(usize, Vec<&'a tree::Rule>)>,
     /// Files of which BEGIN reads lines.
     pub(super) read_files: Vec<ReadFile>,
     /// The variables of the command line that never change.
@@ -106,7 +111,11 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         [] => b'\n',
         _ => return Declined::because("an RS that is not one character"),
     };
-    let (gate, choice) = (Code::gate_of(&rules), Code::choice_of(&rules, end.is_empty()));
+    let ahead = given.ahead.as_ref().map(|(records, rules)| compiler.ahead(*records, rules)).transpose()?;
+    // A rule may take records that have no effect by themselves.
+    let rules_alone = |rules: &[Rule]| ahead.is_none().then(|| rules.to_vec()).unwrap_or_default();
+    let gated = rules_alone(&rules);
+    let (gate, choice) = (Code::gate_of(&gated), Code::choice_of(&gated, end.is_empty()));
     let sums = compiler.sums();
     let code = Code {
         name: given.name,
@@ -131,7 +140,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         let numbers = known.arrays.iter().filter_map(|name| compiler.tables.get(name).copied());
         (numbers.collect(), known.order.clone())
     });
-    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators, kept })
+    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators, ahead, kept })
 }
 
 /// Returns the separator for this value of FS or argument of `split`.
@@ -263,6 +272,12 @@ impl Compiler<'_> {
             }
         };
         Ok(Rule { line: rule.line, when, action: self.statements(&rule.action)? })
+    }
+
+    fn ahead(&mut self, records: usize, rules: &[&tree::Rule]) -> Accept<Ahead> {
+        let tests = next_record::tests(self.program, rules);
+        let tests = tests.map(|tests| tests.into_iter().map(|test| self.get(test)).collect::<Accept<_>>());
+        Ok(Ahead { records, tests: tests.transpose()? })
     }
 
     fn blocks(&mut self, blocks: &[Vec<Statement>]) -> Accept<Vec<Do>> {

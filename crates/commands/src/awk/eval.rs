@@ -116,6 +116,7 @@ impl Machine {
             Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
             Get::Substitute { all, pattern, by, place } => self.substitute(*all, *pattern, by, place)?,
             Get::Find(text, pattern) => self.find(text, *pattern)?,
+            Get::NextRecord(place) => self.next_record(place)?,
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
             expr => self.value(expr)?.number(),
         })

@@ -11,6 +11,7 @@ use super::code::{
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Conversion, Piece, Size};
+use super::next_record::Upcoming;
 use super::number::{self, Style};
 use super::output_files::OutputFiles;
 use super::pattern::Pattern;
@@ -119,6 +120,8 @@ pub(super) struct Machine {
     pub(super) files: Option<Box<OutputFiles>>,
     /// How far each of the files of which it reads lines was read.
     read_until: Vec<usize>,
+    /// Records of the block that follow the one that is processed.
+    pub(super) upcoming: Upcoming,
     /// The number of files that the real awk reads now.
     pub(super) inputs: usize,
     /// Whether it shares another machine's records, and refuses order-dependent sums.
@@ -161,6 +164,7 @@ impl Machine {
             aside: Vec::new(),
             files: code.prints_into_files.then(Box::default),
             read_until: vec![0; code.read_files.len()],
+            upcoming: Upcoming::new(),
             inputs: 0,
             exactly: false,
             inexact: code.in_kept_order.is_some(),

@@ -137,11 +137,11 @@ impl Pattern {
 fn wide(text: &[u8], dialect: Dialect, purpose: Purpose) -> Wide {
     let pieces = || pattern_pieces::pairs(text).into_iter().map(|(piece, _)| piece);
     let asks_glibc = pieces().any(|piece| match piece {
+        [b'[', b'^', ..] => true,
         [b'[', inner @ .., _, b']'] => inner.iter().skip(1).any(|byte| matches!(byte, b'-' | b':')),
         [b'\\', escape] => matches!(escape, b'w' | b'W' | b's' | b'S' | b'y' | b'B' | b'<' | b'>'),
         _ => false,
     });
-    let has_negated = pieces().any(|piece| piece.starts_with(b"[^"));
     match (dialect, purpose) {
         // gnulib's matcher leaves the rest to glibc's as soon as it comes to what that must decide.
         (_, Purpose::Match) if asks_glibc && pieces().any(|piece| piece == b".") => Wide::Unicode,
@@ -150,7 +150,7 @@ fn wide(text: &[u8], dialect: Dialect, purpose: Purpose) -> Wide {
         }
         (_, Purpose::Match) => Wide::Gawk(Dot::Gnulib),
         // With these, glibc's matcher decodes characters; otherwise it works on bytes.
-        (_, Purpose::Find) if asks_glibc || has_negated => Wide::Gawk(Dot::Glibc),
+        (_, Purpose::Find) if asks_glibc => Wide::Gawk(Dot::Glibc),
         (_, Purpose::Find) => Wide::Gawk(Dot::GlibcBytes),
     }
 }

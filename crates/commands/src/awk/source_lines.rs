@@ -13,7 +13,7 @@ use super::visit::{any_below, any_part};
 fn may_say(expr: &Expr) -> bool {
     any_part(expr, |part| match part {
         Expr::LengthAlone => true,
-        Expr::Builtin(builtin, _) => *builtin != Builtin::ReadLine,
+        Expr::Builtin(builtin, _) => !matches!(builtin, Builtin::ReadLine | Builtin::NextRecord),
         Expr::Arith(Arith::Divide | Arith::Remainder, _, by)
         | Expr::Update(Arith::Divide | Arith::Remainder, _, by) => {
             !matches!(**by, Expr::Number(number) if number != 0.0)

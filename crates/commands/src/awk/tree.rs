@@ -157,7 +157,7 @@ impl Expr {
         match self {
             Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(place),
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2),
-            Expr::Builtin(Builtin::ReadLine, args) => args.first(),
+            Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => args.first(),
             _ => None,
         }
     }
@@ -258,6 +258,8 @@ pub(super) enum Builtin {
     Flush,
     /// `getline VARIABLE < "FILE"`.
     ReadLine,
+    /// `getline` and `getline VARIABLE`, of the input. The record has the place `$0`.
+    NextRecord,
 }
 
 impl Builtin {

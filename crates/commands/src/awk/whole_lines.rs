@@ -185,7 +185,9 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
                     bounded &=
                         arith.is_additive() && matches!(**value, Expr::Number(number) if number <= TURNS_MAX);
                 }
-                Expr::Builtin(Builtin::ReadLine, args) => bounded &= args.first() != Some(expr),
+                Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => {
+                    bounded &= args.first() != Some(expr)
+                }
                 _ => {}
             });
             let is_parameter = |name: &str| {

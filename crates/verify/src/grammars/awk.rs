@@ -673,6 +673,23 @@ impl Writer<'_> {
     }
 
     fn statement_here(&mut self) -> String {
+        if self.rng.chance(3) {
+            return self.pick(&[
+                "getline",
+                "getline x",
+                "if ((getline y) > 0) print y",
+                "getline $2",
+                "getline $(NF + 2); print; print NF",
+                "getline $5; for (i = 1; i <= NF; i++) printf \"%s|\", $i",
+                "getline c[NR]",
+                "n += getline",
+                "getline; getline x; print x, $0",
+                "if (getline) print NR, FNR, NF; else print \"end\"",
+                "getline x; print (x < 5), (x == \"a\")",
+                "getline NF",
+                "getline; $1 = \"q\"; print",
+            ]);
+        }
         match self.rng.below(if self.depth > 2 { 22 } else { 30 }) {
             0..5 => self.print(),
             5 => "print".to_owned(),
