@@ -36,12 +36,14 @@ const RELEASES: [Release; 5] = [
 const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
 /// The tools that have kernels, and their paths in a root.
-const TOOLS: [&str; 31] = [
+const TOOLS: [&str; 33] = [
     "awk",
+    "basename",
     "busybox",
     "cat",
     "comm",
     "cut",
+    "dirname",
     "echo",
     "expand",
     "find",

@@ -15,9 +15,11 @@ macro_rules! registry {
 // One line per tool: `mod NAME;` for a file or folder here, `use PATH;` for a row elsewhere.
 registry! {
     use crate::awk::tool_rows::AWK;
+    mod basename;
     mod cat;
     mod comm;
     mod cut;
+    mod dirname;
     mod echo;
     mod expand;
     mod find;

@@ -3,9 +3,11 @@
 mod awk;
 mod awk_characters;
 mod awk_wide;
+mod basename;
 mod cat;
 mod comm;
 mod cut;
+mod dirname;
 mod echo;
 mod expand;
 mod fold;
@@ -46,9 +48,11 @@ pub struct Grammar {
 /// All grammars: one line per command.
 pub const ALL: &[Grammar] = &[
     Grammar { command: "awk", case: awk::either },
+    Grammar { command: "basename", case: basename::case },
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "comm", case: comm::case },
     Grammar { command: "cut", case: cut::case },
+    Grammar { command: "dirname", case: dirname::case },
     Grammar { command: "echo", case: echo::case },
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
