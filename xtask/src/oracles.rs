@@ -36,8 +36,9 @@ const RELEASES: [Release; 5] = [
 const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
 /// The tools that have kernels, and their paths in a root.
-const TOOLS: [&str; 33] = [
+const TOOLS: [&str; 34] = [
     "awk",
+    "base64",
     "basename",
     "busybox",
     "cat",

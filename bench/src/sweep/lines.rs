@@ -15,6 +15,7 @@ const fn of(tool: &'static str, texts: &'static [&'static str]) -> Lines {
 /// All command lines.
 pub const ALL: &[Lines] = &[
     of("cat", &["cat @", "cat -n @", "cat -A @", "cat -s @", "cat -b @", "cat -E @", "cat -v @"]),
+    of("base64", &["base64 @", "base64 -w 0 @", "base64 @ | base64 -d"]),
     of("tac", &["tac @"]),
     of("rev", &["rev @"]),
     of("nl", &["nl @", "nl -ba @", "nl -w3 -s: @"]),
@@ -174,6 +175,6 @@ pub const ALL: &[Lines] = &[
     of("seq", &["seq 2000000", "seq 1 0.5 300000", "seq -w 1000000", "seq -f %05g 500000"]),
     of("tee", &["tee /dev/null", "tee copy"]),
     of("xargs", &["xargs -n 2000 echo", "head -n 60 @ | tr -d \"'\\\"\" | xargs -n 1 echo"]),
-    of("others", &["md5sum @", "base64 @", "od -c @", "cat @ @ | wc -l", "cat @ missing | wc -l"]),
+    of("others", &["md5sum @", "od -c @", "cat @ @ | wc -l", "cat @ missing | wc -l"]),
     of("find", &["find tree -type f -exec wc {} +", "find tree -name '*7*'", "find tree -type f | wc -l"]),
 ];

@@ -15,6 +15,7 @@ macro_rules! registry {
 // One line per tool: `mod NAME;` for a file or folder here, `use PATH;` for a row elsewhere.
 registry! {
     use crate::awk::tool_rows::AWK;
+    mod base64;
     mod basename;
     mod cat;
     mod comm;

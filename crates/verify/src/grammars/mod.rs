@@ -3,6 +3,7 @@
 mod awk;
 mod awk_characters;
 mod awk_wide;
+mod base64;
 mod basename;
 mod cat;
 mod comm;
@@ -48,6 +49,7 @@ pub struct Grammar {
 /// All grammars: one line per command.
 pub const ALL: &[Grammar] = &[
     Grammar { command: "awk", case: awk::either },
+    Grammar { command: "base64", case: base64::case },
     Grammar { command: "basename", case: basename::case },
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "comm", case: comm::case },
