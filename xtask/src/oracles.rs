@@ -36,7 +36,7 @@ const RELEASES: [Release; 5] = [
 const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
 /// The tools that have kernels, and their paths in a root.
-const TOOLS: [&str; 34] = [
+const TOOLS: [&str; 37] = [
     "awk",
     "base64",
     "basename",
@@ -62,6 +62,9 @@ const TOOLS: [&str; 34] = [
     "rev",
     "sed",
     "seq",
+    "sha1sum",
+    "sha224sum",
+    "sha256sum",
     "sort",
     "tac",
     "tail",

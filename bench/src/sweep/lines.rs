@@ -173,6 +173,7 @@ pub const ALL: &[Lines] = &[
         ],
     ),
     of("seq", &["seq 2000000", "seq 1 0.5 300000", "seq -w 1000000", "seq -f %05g 500000"]),
+    of("sha256sum", &["sha256sum @", "sha1sum @"]),
     of("tee", &["tee /dev/null", "tee copy"]),
     of("xargs", &["xargs -n 2000 echo", "head -n 60 @ | tr -d \"'\\\"\" | xargs -n 1 echo"]),
     of("others", &["md5sum @", "od -c @", "cat @ @ | wc -l", "cat @ missing | wc -l"]),

@@ -62,6 +62,8 @@ const CASES: &[(&str, &str, Data)] = &[
     ("base64", "-w 0", Data::Log),
     ("base64", "-d", Data::Base64),
     ("seq", "15000000", Data::Keys),
+    ("sha1sum", "", Data::Log),
+    ("sha256sum", "", Data::Log),
     ("grep", "qzqz", Data::Log),
     ("grep", "GET", Data::Log),
     ("grep", ":59", Data::Log),

@@ -305,6 +305,7 @@ impl Run {
                 let file = &self.files[self.at];
                 said.complain(&[&self.name[..], b": ", file, b": ", reason.as_bytes(), b"\n"].concat());
                 self.failed = true;
+                self.chain.input_is_unreadable();
                 0
             }
             Err(_) => return Err("a file that cannot be read"),

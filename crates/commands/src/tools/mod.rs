@@ -39,6 +39,9 @@ registry! {
     mod rev;
     use crate::sed::TOOL;
     mod seq;
+    use crate::tools::sha256sum::SHA1SUM;
+    use crate::tools::sha256sum::SHA224SUM;
+    mod sha256sum;
     use crate::sort::TOOL;
     mod shuf;
     mod tac;

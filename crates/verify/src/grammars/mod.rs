@@ -23,6 +23,7 @@ mod sed;
 mod sed_state;
 mod sed_wide;
 mod seq;
+mod sha256sum;
 pub mod sort;
 mod tac;
 mod tail;
@@ -77,6 +78,9 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "sed", case: sed_state::case },
     Grammar { command: "sed", case: sed_wide::case },
     Grammar { command: "seq", case: seq::case },
+    Grammar { command: "sha1sum", case: sha256sum::case },
+    Grammar { command: "sha224sum", case: sha256sum::case },
+    Grammar { command: "sha256sum", case: sha256sum::case },
     Grammar { command: "sort", case: sort::case },
     Grammar { command: "tac", case: tac::case },
     Grammar { command: "tail", case: tail::case },
