@@ -36,7 +36,7 @@ const RELEASES: [Release; 5] = [
 const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
 /// The tools that have kernels, and their paths in a root.
-const TOOLS: [&str; 37] = [
+const TOOLS: [&str; 38] = [
     "awk",
     "base64",
     "basename",
@@ -51,6 +51,7 @@ const TOOLS: [&str; 37] = [
     "fold",
     "gawk",
     "grep",
+    "gzip",
     "head",
     "join",
     "jq",

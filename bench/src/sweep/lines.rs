@@ -19,6 +19,10 @@ pub const ALL: &[Lines] = &[
     of("tac", &["tac @"]),
     of("rev", &["rev @"]),
     of("nl", &["nl @", "nl -ba @", "nl -w3 -s: @"]),
+    of(
+        "gzip",
+        &["gzip -1c @ > packed.gz; gzip -dc packed.gz", "gzip -1c @ > packed.gz; zcat packed.gz | wc -l"],
+    ),
     of("head", &["head -n 100000 @", "head -n -5 @", "head -c 5000000 @", "head -c -10 @"]),
     of("tail", &["tail -n 100000 @", "tail -n +3 @", "tail -c 5000000 @", "tail -c +10 @"]),
     of(

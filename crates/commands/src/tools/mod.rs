@@ -26,6 +26,9 @@ registry! {
     mod find;
     mod fold;
     use crate::grep::TOOL;
+    use crate::tools::gzip::GUNZIP;
+    mod gzip;
+    use crate::tools::gzip::ZCAT;
     use crate::awk::tool_rows::GAWK;
     mod head;
     mod join;

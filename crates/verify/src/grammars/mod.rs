@@ -13,6 +13,7 @@ mod echo;
 mod expand;
 mod fold;
 mod grep;
+mod gzip;
 mod head;
 mod join;
 mod nl;
@@ -64,6 +65,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "gawk", case: awk_wide::case },
     Grammar { command: "gawk", case: awk_characters::case },
     Grammar { command: "grep", case: grep::case },
+    Grammar { command: "gzip", case: gzip::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
     Grammar { command: "mawk", case: awk::case },
