@@ -75,6 +75,9 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
 /// A variable that is not in it.
 pub(crate) const NOT_SET: &[u8] = b"E_UNSET";
 
+/// The standard input of a call, if that is a file.
+const STDIN: &str = ".stdin";
+
 /// What names of working directories begin with; the process id follows.
 const FOLDER: &str = "pelton-verify-";
 
@@ -154,7 +157,7 @@ impl Oracle {
             command.stdin(read);
             feed = Some(write);
         } else {
-            let path = self.call.folder.join(".stdin");
+            let path = self.call.folder.join(STDIN);
             fs::write(&path, stdin)?;
             command.stdin(File::open(path)?);
         }
@@ -208,8 +211,12 @@ impl Programs for Again {
         self.start_again(words, None)
     }
 
-    fn start_again(&self, words: Vec<Vec<u8>>, _back: Option<u64>) -> io::Result<Box<dyn Started>> {
-        let output = self.call.command(&words, &self.locale).stdin(Stdio::null()).output()?;
+    fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>) -> io::Result<Box<dyn Started>> {
+        let stdin = match back {
+            Some(_) => File::open(self.call.folder.join(STDIN))?.into(),
+            None => Stdio::null(),
+        };
+        let output = self.call.command(&words, &self.locale).stdin(stdin).output()?;
         let code = output.status.code().unwrap_or(-1);
         Ok(Box::new(Answered { stdout: io::Cursor::new(output.stdout), stderr: output.stderr, code }))
     }

@@ -352,7 +352,7 @@ fn command_of(
     }
     let files = files::of_stage(&accepted, &redirections, position)?;
     if facts.input.reads_again.is_some() && !files.sources.iter().all(Source::is_regular) {
-        return Declined::because("a file that is not regular, and cannot be read again");
+        return Declined::because("an input that is no regular file, and cannot be read again");
     }
     let mixes = || files::shares_output_with_errors(&redirections, position);
     if facts.diagnostics.overtake_output && mixes() {

@@ -47,6 +47,7 @@ struct Odd;
 
 pub(super) struct GzipKernel {
     args: Vec<Vec<u8>>,
+    reads_stdin: bool,
     next: Next,
     inflate: Decompress,
     crc: Crc,
@@ -72,9 +73,10 @@ struct Real {
 }
 
 impl GzipKernel {
-    pub(super) fn new(args: Vec<Vec<u8>>) -> Self {
+    pub(super) fn new(args: Vec<Vec<u8>>, reads_stdin: bool) -> Self {
         GzipKernel {
             args,
+            reads_stdin,
             next: Next::FIRST,
             inflate: Decompress::new(false),
             crc: Crc::new(),
@@ -159,8 +161,10 @@ impl GzipKernel {
 
     /// Starts the real command, which knows what was printed before.
     fn start_real(&mut self, printed: u64) {
-        let started =
-            self.itself.as_ref().and_then(|itself| itself.start_again(self.args.clone(), None).ok());
+        // All that was read of it: a standard input that was read before is declined.
+        let back = self.reads_stdin.then_some(u64::MAX);
+        let itself = self.itself.as_ref();
+        let started = itself.and_then(|itself| itself.start_again(self.args.clone(), back).ok());
         if started.is_none() {
             self.messages.extend_from_slice(b"\ngzip: damaged data, for which no gzip can be started\n");
             self.status = 1;
@@ -254,7 +258,7 @@ mod tests {
 
     /// Feeds a file in pieces of so many bytes. Returns what was printed, and whether the real command was needed.
     fn run(file: &[u8], piece: usize) -> (Vec<u8>, bool) {
-        let mut kernel = GzipKernel::new(Vec::new());
+        let mut kernel = GzipKernel::new(Vec::new(), false);
         let mut out = Vec::new();
         for block in file.chunks(piece) {
             let mut flow = kernel.push(block, &mut out);

@@ -1,4 +1,5 @@
-//! `gzip -dc`, `gunzip -c` and `zcat`: GNU gzip, decompressing regular files to standard output.
+//! `gzip -dc`, `gunzip -c` and `zcat`: GNU gzip, decompressing regular files, or one as standard input, to standard
+//! output.
 //!
 //! The kernel prints what the files hold as long as they are sound. At anything else (damage, a missing end, bytes
 //! behind it, another format) it starts the real command over all files, drops what was printed before, and passes on
@@ -124,8 +125,8 @@ fn accept(args: &[Vec<u8>], _context: &Context, implied: Implied) -> Accept<Box<
         return Declined::because("it compresses");
     }
     let inputs = Input::from_operands(&parsed.operands());
-    if inputs.contains(&Input::Stdin) {
-        return Declined::because("standard input, which it could not read again if that is damaged");
+    if inputs.contains(&Input::Stdin) && inputs.len() > 1 {
+        return Declined::because("standard input beside files");
     }
     if !implied.prints && !parsed.has(Id::Stdout) {
         return Declined::because("it replaces files");
@@ -169,7 +170,7 @@ impl Command for Gzip {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(GzipKernel::new(self.args.clone())))
+        Ok(Box::new(GzipKernel::new(self.args.clone(), self.inputs == [Input::Stdin])))
     }
 }
 
@@ -188,6 +189,8 @@ mod tests {
     fn only_files_are_decompressed_and_printed() {
         for (name, args) in [
             ("zcat", "f"),
+            ("zcat", ""),
+            ("gunzip", "-c -"),
             ("zcat", "-k -- -f g"),
             ("gunzip", "--std f"),
             ("gzip", "-dc f"),
@@ -197,7 +200,6 @@ mod tests {
             assert_eq!(reason(name, args), None, "{name} {args}");
         }
         for (name, args) in [
-            ("zcat", ""),
             ("zcat", "f -"),
             ("zcat", "-f f"),
             ("zcat", "-dS .x f"),
