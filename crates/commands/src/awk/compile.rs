@@ -113,9 +113,8 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
     };
     let ahead = given.ahead.as_ref().map(|(records, rules)| compiler.ahead(*records, rules)).transpose()?;
     // A rule may take records that have no effect by themselves.
-    let rules_alone = |rules: &[Rule]| ahead.is_none().then(|| rules.to_vec()).unwrap_or_default();
-    let gated = rules_alone(&rules);
-    let (gate, choice) = (Code::gate_of(&gated), Code::choice_of(&gated, end.is_empty()));
+    let alone: &[Rule] = if ahead.is_none() { &rules } else { &[] };
+    let (gate, choice) = (Code::gate_of(alone), Code::choice_of(alone, end.is_empty()));
     let sums = compiler.sums();
     let code = Code {
         name: given.name,

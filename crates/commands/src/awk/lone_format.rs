@@ -185,7 +185,7 @@ impl Machine {
         };
         let shown = match field.filter(|field| *field > 0) {
             // It shows all that lies in memory up to a NUL.
-            Some(field) => self.record.from_field_on(field, &self.globals[OFS]),
+            Some(field) => self.record.text_from_field(field, &self.globals[OFS]),
             None => text.to_vec(),
         };
         self.fatal_in_gawk(&lacking.in_gawk(&shown))

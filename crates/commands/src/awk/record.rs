@@ -245,7 +245,7 @@ impl Record {
     }
 
     /// Returns the text from a field on: to the end of the record, as long as the field lies in that.
-    pub(super) fn from_field_on(&mut self, number: usize, between: &Value) -> Vec<u8> {
+    pub(super) fn text_from_field(&mut self, number: usize, between: &Value) -> Vec<u8> {
         let mut text = Vec::new();
         self.any_field(number).write(&mut text);
         let Some(piece) = self.pieces.found.get(number - 1).filter(|piece| !piece.is_own()) else {

@@ -17,25 +17,36 @@ pub(super) struct Dialect {
     pub(super) groups: bool,
 }
 
-/// The first two bytes of sequences of values beyond the last code point, and how many follow.
-const BEYOND: &[((u8, u8), (u8, u8), usize)] = &[
-    ((0xF4, 0xF4), (0x90, 0xBF), 2),
-    ((0xF5, 0xF7), (0x80, 0xBF), 2),
-    ((0xF8, 0xF8), (0x88, 0xBF), 3),
-    ((0xF9, 0xFB), (0x80, 0xBF), 3),
-    ((0xFC, 0xFC), (0x84, 0xBF), 4),
-    ((0xFD, 0xFD), (0x80, 0xBF), 4),
+/// Sequences of bytes that UTF-8 once had: ranges of the first two bytes, and how many continuation bytes follow.
+struct FormerSequences {
+    first: (u8, u8),
+    second: (u8, u8),
+    more: usize,
+}
+
+const fn sequences(first: (u8, u8), second: (u8, u8), more: usize) -> FormerSequences {
+    FormerSequences { first, second, more }
+}
+
+/// Those of values beyond the last code point.
+const BEYOND: [FormerSequences; 6] = [
+    sequences((0xF4, 0xF4), (0x90, 0xBF), 2),
+    sequences((0xF5, 0xF7), (0x80, 0xBF), 2),
+    sequences((0xF8, 0xF8), (0x88, 0xBF), 3),
+    sequences((0xF9, 0xFB), (0x80, 0xBF), 3),
+    sequences((0xFC, 0xFC), (0x84, 0xBF), 4),
+    sequences((0xFD, 0xFD), (0x80, 0xBF), 4),
 ];
-/// The same of surrogates.
-const OF_SURROGATES: &[((u8, u8), (u8, u8), usize)] = &[((0xED, 0xED), (0xA0, 0xBF), 1)];
+/// Those of surrogates.
+const OF_SURROGATES: [FormerSequences; 1] = [sequences((0xED, 0xED), (0xA0, 0xBF), 1)];
 
 /// Adds sequences that UTF-8 once had.
 fn with_former(known: Hir, former: Former) -> Hir {
     let bytes =
         |(first, last)| Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(first, last)])));
-    let sequence = |&(first, second, more): &((u8, u8), (u8, u8), usize)| {
-        let rest = std::iter::repeat_n((0x80, 0xBF), more);
-        Hir::concat([first, second].into_iter().chain(rest).map(bytes).collect())
+    let sequence = |of: &FormerSequences| {
+        let rest = std::iter::repeat_n((0x80, 0xBF), of.more);
+        Hir::concat([of.first, of.second].into_iter().chain(rest).map(bytes).collect())
     };
     let beyond = BEYOND.iter().filter(|_| former.beyond);
     let surrogates = OF_SURROGATES.iter().filter(|_| former.surrogates);
