@@ -1,7 +1,7 @@
 //! Computes with numbers and compares them.
 
 use super::rules;
-use super::tree::{Arith, Order};
+use super::tree::{Arith, Expr, Order};
 
 /// Applies an operator.
 #[inline]
@@ -17,6 +17,52 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Power => return left.powf(right),
     };
     if made.is_nan() { not_a_number(made, left, right) } else { made }
+}
+
+/// Whether it is a number in the program, or made of such, and neither 0 nor out of range.
+pub(super) fn is_sure_divisor(expr: &Expr) -> bool {
+    fn constant(expr: &Expr) -> Option<f64> {
+        match expr.bare() {
+            Expr::Number(number) => Some(*number),
+            Expr::Negate(inner) => constant(inner).map(|number| -number),
+            Expr::Plus(inner) => constant(inner),
+            Expr::Arith(Arith::Divide | Arith::Remainder, _, by) if !is_sure_divisor(by) => None,
+            Expr::Arith(arith, left, right) => Some(calculate(*arith, constant(left)?, constant(right)?)),
+            _ => None,
+        }
+    }
+    constant(expr).is_some_and(|number| number != 0.0 && number.is_finite())
+}
+
+/// A function of numbers of which gawk warns outside its domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Partial {
+    Sqrt,
+    Exp,
+    Log,
+}
+
+impl Partial {
+    /// Returns the value, and whether gawk warns of the argument.
+    pub(super) fn of(self, number: f64) -> (f64, bool) {
+        match self {
+            Partial::Sqrt => (number.sqrt(), number < 0.0),
+            Partial::Log => (number.ln(), number < 0.0),
+            Partial::Exp => {
+                let power = number.exp();
+                (power, number.is_finite() && (power == 0.0 || power.is_infinite()))
+            }
+        }
+    }
+
+    /// Returns what gawk says of an argument, which is shown.
+    pub(super) fn warning(self, shown: &str) -> String {
+        match self {
+            Partial::Sqrt => format!("warning: sqrt: received negative argument {shown}\n"),
+            Partial::Log => format!("warning: log: received negative argument {shown}\n"),
+            Partial::Exp => format!("warning: exp: argument {shown} is out of range\n"),
+        }
+    }
 }
 
 /// Returns the NaN whose sign is printed: that of the first NaN operand; a compiler may swap operands.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::arithmetic::is_sure_divisor;
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{each_expr, each_statement, every_expr, every_statement};
@@ -22,7 +23,7 @@ pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bo
         | Expr::Update(Arith::Divide | Arith::Remainder, _, by)
             if rules::is_gawk() =>
         {
-            may |= !matches!(**by, Expr::Number(number) if number != 0.0)
+            may |= !is_sure_divisor(by)
         }
         Expr::Builtin(Builtin::Sprintf, args) if !rules::is_gawk() => {
             may |= !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))

@@ -58,12 +58,12 @@ pub(super) fn length_of_valid(text: &[u8]) -> usize {
 }
 
 /// Whether a byte is not the first of its character.
-fn continues(byte: u8) -> bool {
+pub(super) fn continues(byte: u8) -> bool {
     matches!(byte, 0x80..0xc0)
 }
 
 /// Returns where the character of this number begins, from 0, in a string all of whose bytes belong to characters.
-fn start_of(text: &[u8], number: usize) -> usize {
+pub(super) fn start_of(text: &[u8], number: usize) -> usize {
     let mut starts = text.iter().enumerate().filter(|(_, byte)| !continues(**byte));
     starts.nth(number).map_or(text.len(), |(at, _)| at)
 }

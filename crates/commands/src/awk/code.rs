@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::arithmetic::Partial;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
@@ -286,6 +287,8 @@ pub(super) enum Get {
     ToLower(Box<Get>),
     ToUpper(Box<Get>),
     Math(fn(f64) -> f64, Box<Get>),
+    /// A function of which gawk may warn.
+    Partial(Partial, Box<Get>),
     /// None is recursive, so they are nested.
     Call(Arc<Function>, Vec<Argument>),
 }
@@ -463,6 +466,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Length(_)
             | Get::Size(_)
             | Get::Math(..)
+            | Get::Partial(..)
             | Get::Step { .. }
             | Get::Update(..)
             | Get::Index(..)

@@ -2,10 +2,12 @@
 
 use crate::{Accept, Declined};
 
+use super::arithmetic::Partial;
 use super::code::{Get, LValue, comparison, either};
 use super::compile::Compiler;
 use super::names::Owner;
 use super::read_lines::ReadFile;
+use super::rules;
 use super::tree::{Builtin, Expr};
 
 /// Whether logarithms and the like come from the system's library.
@@ -159,6 +161,13 @@ impl Compiler<'_> {
             Builtin::ToLower => Ok(Get::ToLower(self.boxed(&args[0])?)),
             Builtin::ToUpper => Ok(Get::ToUpper(self.boxed(&args[0])?)),
             Builtin::Int => Ok(Get::Math(f64::trunc, self.boxed(&args[0])?)),
+            Builtin::Sqrt if rules::is_gawk() => Ok(Get::Partial(Partial::Sqrt, self.boxed(&args[0])?)),
+            Builtin::Exp if SYSTEM_MATH && rules::is_gawk() => {
+                Ok(Get::Partial(Partial::Exp, self.boxed(&args[0])?))
+            }
+            Builtin::Log if SYSTEM_MATH && rules::is_gawk() => {
+                Ok(Get::Partial(Partial::Log, self.boxed(&args[0])?))
+            }
             Builtin::Sqrt => Ok(Get::Math(f64::sqrt, self.boxed(&args[0])?)),
             // The library that mawk uses.
             Builtin::Exp if SYSTEM_MATH => Ok(Get::Math(f64::exp, self.boxed(&args[0])?)),

@@ -87,6 +87,14 @@ impl Machine {
             }
             Get::Negate(inner) => -self.number(inner)?,
             Get::Plus(inner) => self.number(inner)?,
+            Get::Partial(function, inner) => {
+                let number = self.number(inner)?;
+                let (value, warns) = function.of(number);
+                if warns {
+                    self.warn_of_number(*function, number);
+                }
+                value
+            }
             Get::Math(function, inner) => function(self.number(inner)?),
             Get::Length(inner) => self.length(inner)? as f64,
             Get::Not(_)

@@ -6,6 +6,7 @@ use pelton_simd::{byte_masks, byte_set_masks};
 
 use crate::regex::Judges;
 
+use super::char_index;
 use super::pattern::Pattern;
 
 /// The field separator.
@@ -66,6 +67,7 @@ impl Block {
     pub(super) fn set(&mut self, bytes: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
+        char_index::is_new(&self.bytes);
         self.is_marked = false;
         self.is_uneven_known = false;
     }

@@ -7,6 +7,7 @@ use crate::{Accept, Context, Declined, Family, Implementation};
 
 use super::Dialect;
 use super::arguments::Line;
+use super::arithmetic::is_sure_divisor;
 use super::code::{Get, is_number};
 use super::compile::Compiled;
 use super::fields::Separator;
@@ -16,7 +17,7 @@ use super::names::{Names, is_refused};
 use super::pattern::Pattern;
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_expr, any_part, any_statement, each_statement, every_expr, every_statement};
+use super::visit::{any_expr, any_statement, every_expr, every_statement};
 
 /// Versions in which `x+x+` matches one x.
 const JOINS_REPETITIONS: &[&str] = &["5.1.0", "5.1.1"];
@@ -111,15 +112,8 @@ pub(super) fn check(
     if super::length_of_array::asked_early(program, names) {
         return Declined::because("the length of what gawk may not know as an array yet");
     }
-    let may_warn =
-        |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _));
-    if any_expr(program, may_warn) {
-        return Declined::because("sqrt, log or exp, of which gawk may warn");
-    }
     let divides_by_zero = |expr: &Expr| match expr {
-        Expr::Arith(Arith::Divide | Arith::Remainder, _, by) => {
-            is_constant(by) && !matches!(by.bare(), Expr::Number(number) if *number != 0.0)
-        }
+        Expr::Arith(Arith::Divide | Arith::Remainder, _, by) => is_constant(by) && !is_sure_divisor(by),
         _ => false,
     };
     if any_expr(program, divides_by_zero) {
@@ -134,6 +128,11 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// Whether it may warn of arguments outside a function's domain.
+pub(super) fn warns_of_numbers(program: &Program) -> bool {
+    any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _)))
 }
 
 /// Declines formats that versions of gawk read differently, and `%c` of what may be an empty string: gawk prints the byte
@@ -265,55 +264,6 @@ pub(super) fn judges(compiled: &Compiled, implementation: &Implementation) -> Ju
     };
     let separators = compiled.separators.iter().chain([&compiled.code.fields]).map(of_separator);
     compiled.patterns.iter().map(of_pattern).chain(separators).max().unwrap_or(Judges::AnyBytes)
-}
-
-/// Whether a loop, or a function beside one, measures or cuts the same stored string again and again: gawk decodes it once.
-pub(super) fn cuts_again(program: &Program) -> bool {
-    let (mut has_loops, mut found) = (false, false);
-    every_statement(program, &mut |statement| match statement {
-        // What comes before the first turn is done once.
-        Statement::For(_, test, step, body) => {
-            has_loops = true;
-            found |= test.as_ref().is_some_and(|test| any_part(test, cuts));
-            found |= step.iter().chain([body]).any(|part| cuts_in(part));
-        }
-        Statement::While(..) | Statement::Do(..) | Statement::ForIn(..) => {
-            has_loops = true;
-            found |= cuts_in(statement);
-        }
-        _ => {}
-    });
-    let mut bodies = program.functions.iter().flat_map(|function| &function.body);
-    has_loops && (found || bodies.any(cuts_in))
-}
-
-fn cuts_in(statement: &Statement) -> bool {
-    let mut found = false;
-    each_statement(statement, &mut |inner| {
-        found |= inner.parts().0.into_iter().any(|expr| any_part(expr, cuts));
-    });
-    found
-}
-
-/// Whether it measures or cuts a string that stays.
-fn cuts(expr: &Expr) -> bool {
-    match expr {
-        Expr::LengthAlone => true,
-        Expr::Builtin(Builtin::Length | Builtin::Substr, args) => args.first().is_none_or(stays),
-        _ => false,
-    }
-}
-
-/// Whether an expression is a stored string that is the same in all turns of a loop, as far as can be seen.
-fn stays(expr: &Expr) -> bool {
-    let is_variable = |expr: &Expr| matches!(expr, Expr::Name(name) if !matches!(name.as_str(), "NF" | "NR"));
-    match expr {
-        Expr::Group(inner) => inner.len() == 1 && stays(&inner[0]),
-        Expr::Name(_) => true,
-        Expr::Field(index) => !any_part(index, is_variable),
-        Expr::Element(_, index) => !index.iter().any(|index| any_part(index, is_variable)),
-        _ => false,
-    }
 }
 
 /// Whether it counts, cuts or changes characters.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::arithmetic::calculate;
+use super::arithmetic::{Partial, calculate};
 use super::array::{Array, Seed};
 use super::code::{
     Argument, Code, Do, Function, Get, LValue, OFS, ORS, Rule, SUBSEP, Table, When, is_number, is_text,
@@ -777,8 +777,21 @@ impl Machine {
         let warning = format!(
             "warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n"
         );
-        self.warning =
-            [self.code.name.as_bytes(), b": ", &self.place_in_gawk(self.line), warning.as_bytes()].concat();
+        self.warn(&warning);
+    }
+
+    /// Warns of the argument of a function, as gawk does each time.
+    #[cold]
+    pub(super) fn warn_of_number(&mut self, function: Partial, number: f64) {
+        let mut shown = Vec::new();
+        number::general(number, 6, &Style::default(), &mut shown);
+        let warning = function.warning(&shown.escape_ascii().to_string());
+        self.warn(&warning);
+    }
+
+    fn warn(&mut self, warning: &str) {
+        let place = self.place_in_gawk(self.line);
+        self.warning.extend([self.code.name.as_bytes(), b": ", &place, warning.as_bytes()].concat());
     }
 
     /// Returns where gawk's messages say that it is, in this line of the program.

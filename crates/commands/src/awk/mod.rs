@@ -12,6 +12,7 @@ mod arguments;
 mod arithmetic;
 mod array;
 mod can_fail;
+mod char_index;
 mod characters;
 mod code;
 mod compile;
@@ -229,8 +230,10 @@ fn accept_as(
     }
     // Of bytes that are no characters it warns, with the number of the record.
     let warns_of_bytes = dialect.has_characters() && gawk::counts_characters(&program);
+    let warns_of_numbers = dialect.is_gawk() && gawk::warns_of_numbers(&program);
     if dialect.is_gawk() {
-        gawk::check(&program, &names, &line, analysis.may_fail || warns_of_bytes, context)?;
+        let may_say = analysis.may_fail || warns_of_bytes || warns_of_numbers;
+        gawk::check(&program, &names, &line, may_say, context)?;
     }
     let files = output_files::of_program(&program)?;
     if files.is_some() && dialect.is_gawk() {
@@ -238,11 +241,6 @@ fn accept_as(
     }
     // It then ends with a message if it cannot open a file.
     let analysis = Analysis { may_fail: analysis.may_fail || files.is_some(), ..analysis };
-    if warns_of_bytes && gawk::cuts_again(&program) {
-        return Declined::because(
-            "a loop that measures or cuts the same string, which gawk decodes only once",
-        );
-    }
     if changes_case(&program)
         && dialect.has_characters()
         && crate::locale::installed::loaded("C.UTF-8").is_none()
@@ -280,7 +278,7 @@ fn accept_as(
         Paragraphs::check(&program, &compiled.code.fields, dialect)?;
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
-    let warns = analyse::redirects(&program) || warns_of_bytes;
+    let warns = analyse::redirects(&program) || warns_of_bytes || warns_of_numbers;
     let apart = analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns;
     let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
@@ -336,7 +334,7 @@ fn accept_as(
             && !names_a_file,
         behind: analysis.settles.unwrap_or_default(),
         whole_lines: analysis.whole_lines,
-        counts: analysis.may_fail || warns_of_bytes || mentions(&program, &["NR", "FNR"]),
+        counts: analysis.may_fail || warns_of_bytes || warns_of_numbers || mentions(&program, &["NR", "FNR"]),
         folds: folds && !takes_records && !begin_prints && !warns && by_lines,
         adds_ones,
         loops: loops(&program),

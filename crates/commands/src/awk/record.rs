@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::char_index;
 use super::fields::{self, Block, Piece, Pieces, Separator};
 use super::number;
 use super::rules;
@@ -177,6 +178,7 @@ impl Record {
     }
 
     fn be_assigned(&mut self, whole: Whole) {
+        char_index::is_new(&self.assigned);
         self.in_block = false;
         self.span = 0..self.assigned.len();
         self.whole = whole;
@@ -323,6 +325,7 @@ impl Record {
             between.write(&mut text);
             text.extend_from_slice(&self.source()[rest]);
         }
+        char_index::is_new(&text);
         self.text = text;
         self.whole = Whole::Joined { like_input };
     }

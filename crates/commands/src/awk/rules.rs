@@ -37,6 +37,7 @@ thread_local! {
 #[inline]
 pub(super) fn follow(rules: Rules) {
     RULES.set(rules);
+    super::char_index::forget();
 }
 
 /// Whether this thread follows gawk.

@@ -5,6 +5,7 @@
 
 use crate::Accept;
 
+use super::arithmetic::is_sure_divisor;
 use super::parse::Parser;
 use super::tree::{Arith, Builtin, Expr, Statement};
 use super::visit::{any_below, any_part};
@@ -15,9 +16,7 @@ fn may_say(expr: &Expr) -> bool {
         Expr::LengthAlone => true,
         Expr::Builtin(builtin, _) => !matches!(builtin, Builtin::ReadLine | Builtin::NextRecord),
         Expr::Arith(Arith::Divide | Arith::Remainder, _, by)
-        | Expr::Update(Arith::Divide | Arith::Remainder, _, by) => {
-            !matches!(**by, Expr::Number(number) if number != 0.0)
-        }
+        | Expr::Update(Arith::Divide | Arith::Remainder, _, by) => !is_sure_divisor(by),
         Expr::Field(index) => !matches!(**index, Expr::Number(_)),
         Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
             matches!(&**place, Expr::Name(name) if name == "NF")

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::char_index::{append_stored, measure_stored};
 use super::characters::{self, Case, Measured, length_of_valid, measure};
 use super::code::replacement;
 use super::code::{Get, LValue, OFS, RLENGTH, RSTART, Replacement, ReplacementPart, Table, is_still};
@@ -49,11 +50,12 @@ impl Machine {
             let known = match (self.field_of(text)?, text) {
                 (Some(field), _) => self.found(field).bytes(),
                 (None, Get::Of(LValue::Global(place))) => self.globals[*place].bytes(),
+                (None, Get::Of(LValue::Local(place))) => self.locals[self.base + *place].bytes(),
                 _ => None,
             };
             if let Some(text) = known {
                 let count = if length.is_none() { text.len() as i32 } else { count };
-                let warns = cut(text, first, count, out);
+                let warns = cut(text, first, count, true, out);
                 self.warn_if(warns);
                 return Ok(());
             }
@@ -64,7 +66,7 @@ impl Machine {
             None => text.len() as i32,
             Some(length) => number::to_integer(self.number(length)?),
         };
-        let warns = cut(&text, first, count, out);
+        let warns = cut(&text, first, count, false, out);
         self.give_back(text);
         self.warn_if(warns);
         Ok(())
@@ -115,9 +117,15 @@ impl Machine {
 
     /// Returns the length of a string in characters.
     pub(super) fn length_in_characters(&mut self, expr: &Get) -> Ran<usize> {
-        let Measured { length, warns, .. } = self.with_text(expr, measure)?;
-        self.warn_if(warns);
-        Ok(length)
+        let is_stored = matches!(
+            expr,
+            Get::Of(
+                LValue::Global(_) | LValue::Local(_) | LValue::Record | LValue::Field(_) | LValue::FieldAt(_)
+            )
+        );
+        let measured = self.with_text(expr, if is_stored { measure_stored } else { measure })?;
+        self.warn_if(measured.warns);
+        Ok(measured.length)
     }
 
     pub(super) fn substitute(
@@ -195,16 +203,19 @@ fn position(text: &[u8], wanted: &[u8]) -> (usize, bool) {
 
 /// Appends a piece as mawk cuts it, or as gawk does, in which positions before the beginning do not count. Returns whether
 /// gawk warns of it.
-fn cut(text: &[u8], start: i32, count: i32, out: &mut Vec<u8>) -> bool {
+fn cut(text: &[u8], start: i32, count: i32, is_stored: bool, out: &mut Vec<u8>) -> bool {
     if !rules::has_characters() || count < 1 || text.is_empty() {
         append_long(&text[window(text.len(), start, count)], out);
         return false;
     }
-    let Measured { length, is_valid, warns } = measure(text);
+    let measured = if is_stored { measure_stored(text) } else { measure(text) };
+    let Measured { length, is_valid, warns } = measured;
     let piece = window(length, start, count);
     // gawk takes bytes if there are as many of them as characters.
     if length == text.len() {
         append_long(&text[piece], out);
+    } else if is_stored {
+        append_stored(text, piece, is_valid, out);
     } else {
         characters::append(text, piece, is_valid, out);
     }

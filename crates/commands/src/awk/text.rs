@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::char_index;
+
 /// A byte string; short ones are stored inline.
 #[derive(Clone)]
 pub(super) enum Text {
@@ -27,7 +29,9 @@ impl Text {
     #[inline]
     pub(super) fn new(text: &[u8]) -> Text {
         if text.len() > SHORT {
-            return Text::Long(text.into());
+            let long = Arc::from(text);
+            char_index::is_new(&long);
+            return Text::Long(long);
         }
         let mut bytes = [0; SHORT];
         fill(&mut bytes, text);
@@ -55,8 +59,10 @@ impl Text {
         if let Text::Grown(text) = self
             && let Some(own) = Arc::get_mut(text)
         {
-            return std::mem::swap(own, buffer);
+            std::mem::swap(own, buffer);
+            return char_index::is_new(own);
         }
+        char_index::is_new(buffer);
         *self = Text::Grown(Arc::new(std::mem::take(buffer)));
     }
 
@@ -65,7 +71,8 @@ impl Text {
         if let Text::Grown(text) = self
             && let Some(own) = Arc::get_mut(text)
         {
-            return append_long(more, own);
+            append_long(more, own);
+            return char_index::is_new(own);
         }
         let length = self.bytes().len() + more.len();
         if let Text::Short { length: before, bytes } = self
@@ -78,6 +85,7 @@ impl Text {
         let mut grown = Vec::with_capacity(2 * length);
         self.write(&mut grown);
         append_long(more, &mut grown);
+        char_index::is_new(&grown);
         *self = Text::Grown(Arc::new(grown));
     }
 
