@@ -180,6 +180,8 @@ pub(super) enum Do {
     PrintFormat(Get, bool),
     /// What follows lies in this line of the program.
     Line(usize),
+    /// Begins other random numbers; without a seed, with the time.
+    Seed(Option<u32>),
     /// Adds to a sum that is read only at the end; times 1 or -1.
     Add(LValue, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),
@@ -274,6 +276,8 @@ pub(super) enum Get {
     Split(Box<Get>, Table, usize),
     /// Reads the next line of the file with this number into a variable.
     ReadLine(usize, Box<LValue>),
+    /// A random number.
+    Rand,
     /// Takes the next record of the input.
     NextRecord(Box<LValue>),
     Substitute {
@@ -475,6 +479,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Find(..)
             | Get::ReadLine(..)
             | Get::NextRecord(_)
+            | Get::Rand
             | Get::Of(LValue::FieldCount)
     )
 }

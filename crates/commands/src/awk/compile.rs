@@ -15,6 +15,7 @@ use super::lone_format;
 use super::names::{Names, Owner};
 use super::next_record::{self, Ahead};
 use super::pattern::{Pattern, Purpose};
+use super::random_numbers;
 use super::read_lines::ReadFile;
 use super::rules;
 use super::text::Text;
@@ -384,6 +385,9 @@ impl Compiler<'_> {
                 self.prints = true;
                 Do::Close(self.get(&args[0])?)
             }
+            Statement::Expr(Expr::Builtin(Builtin::Srand, args)) if self.given.dialect.is_mawk() => {
+                Do::Seed(self.seed(args)?)
+            }
             Statement::Expr(expr) => match self.get(expr)? {
                 Get::Call(function, _) if let Some(body) = function.as_statements() => {
                     all.extend(body);
@@ -435,6 +439,25 @@ impl Compiler<'_> {
         };
         all.push(compiled);
         Ok(())
+    }
+
+    /// Returns the seed of `srand` as a statement.
+    fn seed(&mut self, args: &[Expr]) -> Accept<Option<u32>> {
+        let number = match args {
+            [] => return Ok(None),
+            [seed] => match seed.bare() {
+                Expr::Number(number) => Some(*number),
+                Expr::Name(_) => {
+                    self.known_text(seed).and_then(|text| String::from_utf8(text).ok()?.parse().ok())
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match number.and_then(random_numbers::seed_of) {
+            Some(seed) => Ok(Some(seed)),
+            None => Declined::because("a seed that is made while the program runs, or is large"),
+        }
     }
 
     fn is_sum(&self, statement: &Statement) -> bool {

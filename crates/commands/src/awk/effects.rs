@@ -366,6 +366,12 @@ impl<'a> Looker<'a> {
                 }
             }
             Expr::Builtin(Builtin::Close, _) => uses.prints = true,
+            Expr::Builtin(Builtin::Rand | Builtin::Srand, _) => {
+                // Each number follows from the one before.
+                let place = Thing::Variable(Owner::Program, "rand".to_owned());
+                uses.reads.insert(place.clone());
+                uses.writes.insert(place);
+            }
             Expr::In(_, array) => _ = uses.reads.insert(self.keys(inside, array)),
             Expr::Builtin(Builtin::Match, _) => {
                 uses.writes.insert(self.variable(Owner::Program, "RSTART"));

@@ -7,6 +7,7 @@ use super::characters::Case;
 use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
 use super::number::{self, written, written_to_compare};
+use super::random_numbers::Generator;
 use super::rules;
 use super::text::same;
 use super::tree::Order;
@@ -124,6 +125,7 @@ impl Machine {
             Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
             Get::Substitute { all, pattern, by, place } => self.substitute(*all, *pattern, by, place)?,
             Get::Find(text, pattern) => self.find(text, *pattern)?,
+            Get::Rand => self.random.get_or_insert_with(|| Box::new(Generator::of_the_time())).fraction(),
             Get::NextRecord(place) => self.next_record(place)?,
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
             expr => self.value(expr)?.number(),

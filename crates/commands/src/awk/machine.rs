@@ -15,6 +15,7 @@ use super::next_record::Upcoming;
 use super::number::{self, Style};
 use super::output_files::OutputFiles;
 use super::pattern::Pattern;
+use super::random_numbers::Generator;
 use super::read_lines;
 use super::record::{Found, Record};
 use super::rules;
@@ -128,6 +129,8 @@ pub(super) struct Machine {
     pub(super) exactly: bool,
     /// Whether an order-dependent value was added, or the order matters anyway.
     pub(super) inexact: bool,
+    /// Once a random number was wanted.
+    pub(super) random: Option<Box<Generator>>,
     /// The line of the program that runs, as far as messages name lines.
     line: usize,
     /// What goes to standard error before anything more in `aside`.
@@ -168,6 +171,7 @@ impl Machine {
             inputs: 0,
             exactly: false,
             inexact: code.in_kept_order.is_some(),
+            random: None,
             line: 1,
             warning: Vec::new(),
             has_warned: false,
@@ -338,6 +342,10 @@ impl Machine {
             Do::Close(name) => self.close_file(name)?,
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
+            }
+            Do::Seed(seed) => {
+                let generator = seed.map_or_else(Generator::of_the_time, Generator::new);
+                self.random = Some(Box::new(generator));
             }
             Do::Line(line) => self.line = *line,
             Do::PrintFormat(format, _) => self.print_format(format)?,

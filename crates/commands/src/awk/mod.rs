@@ -50,6 +50,7 @@ mod pattern;
 mod pattern_pieces;
 mod portable_subset;
 mod print_fields;
+mod random_numbers;
 mod read_lines;
 mod record;
 mod rules;

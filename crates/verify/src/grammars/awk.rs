@@ -680,6 +680,7 @@ impl Writer<'_> {
                 "if ((getline y) > 0) print y",
                 "getline $2",
                 "getline $(NF + 2); print; print NF",
+                "srand(3); print rand(), rand()",
                 "getline $5; for (i = 1; i <= NF; i++) printf \"%s|\", $i",
                 "getline c[NR]",
                 "n += getline",
