@@ -21,9 +21,38 @@ _HOMES = {
     "PipelineTimeout": "_errors",
     "RecordVersionError": "_errors",
     "UnsupportedPlatform": "_errors",
+    "Pipe": "_pipe",
+    "pipe": "_pipe",
+    "CompletedPipeline": "_run",
+    "DEVNULL": "_run",
+    "Lines": "_run",
+    "PIPE": "_run",
+    "STDOUT": "_run",
+    "compare": "_run",
+    "doctor": "_run",
+    "explain": "_run",
+    "lines": "_run",
+    "run": "_run",
+    "time": "_run",
+    "ComparisonRecord": "records",
+    "DiagnosisRecord": "records",
+    "ExplainRecord": "records",
+    "TimeRecord": "records",
+    "load_ipython_extension": "_magics",
+    "Popen": "_popen",
+    "PopenStats": "_popen",
+    "StreamStats": "_buffer",
+    "ItemError": "_pmap_errors",
+    "PmapStats": "_pmap_stats",
+    "WorkerDied": "_pmap_errors",
+    "Map": "_pmap",
+    "pfilter": "_pmap",
+    "pfold": "_pmap",
+    "pmap": "_pmap",
 }
 
 if TYPE_CHECKING:
+    from . import aio, records
     from ._binary import path as binary_path
     from ._errors import (
         PeltonError,
@@ -34,6 +63,52 @@ if TYPE_CHECKING:
         RecordVersionError,
         UnsupportedPlatform,
     )
+    from ._pipe import (
+        Pipe,
+        pipe,
+    )
+    from ._run import (
+        CompletedPipeline,
+        DEVNULL,
+        Lines,
+        PIPE,
+        STDOUT,
+        compare,
+        doctor,
+        explain,
+        lines,
+        run,
+        time,
+    )
+    from .records import (
+        ComparisonRecord,
+        DiagnosisRecord,
+        ExplainRecord,
+        TimeRecord,
+    )
+    from ._magics import (
+        load_ipython_extension,
+    )
+    from ._popen import (
+        Popen,
+        PopenStats,
+    )
+    from ._buffer import (
+        StreamStats,
+    )
+    from ._pmap_errors import (
+        ItemError,
+        WorkerDied,
+    )
+    from ._pmap_stats import (
+        PmapStats,
+    )
+    from ._pmap import (
+        Map,
+        pfilter,
+        pfold,
+        pmap,
+    )
 
 
 def __getattr__(name: str) -> Any:
@@ -43,6 +118,8 @@ def __getattr__(name: str) -> Any:
         from ._binary import path
 
         value: Any = path
+    elif name in ("aio", "records"):
+        value = import_module("." + name, __name__)
     elif name in _HOMES:
         value = getattr(import_module("." + _HOMES[name], __name__), name)
     else:
@@ -56,12 +133,40 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "ComparisonRecord",
+    "CompletedPipeline",
+    "DEVNULL",
+    "DiagnosisRecord",
+    "ExplainRecord",
+    "ItemError",
+    "Lines",
+    "Map",
+    "PIPE",
     "PeltonError",
     "PeltonNotFound",
     "PeltonRefused",
+    "Pipe",
     "PipelineFailed",
     "PipelineTimeout",
+    "PmapStats",
+    "Popen",
+    "PopenStats",
     "RecordVersionError",
+    "STDOUT",
+    "StreamStats",
+    "TimeRecord",
     "UnsupportedPlatform",
+    "WorkerDied",
     "binary_path",
+    "compare",
+    "doctor",
+    "explain",
+    "lines",
+    "pfilter",
+    "pfold",
+    "pipe",
+    "pmap",
+    "records",
+    "run",
+    "time",
 ]

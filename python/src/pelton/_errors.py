@@ -74,3 +74,9 @@ def _last_lines(stderr: Any, most: int = 3) -> str:
     text = stderr.decode("utf-8", "replace") if isinstance(stderr, bytes) else str(stderr)
     lines = [line for line in text.splitlines() if line.strip()]
     return "".join(f"\n  {line}" for line in lines[-most:])
+
+
+# Tracebacks and pickles name the public module.
+for _name in __all__:
+    globals()[_name].__module__ = "pelton"
+del _name
