@@ -221,3 +221,10 @@ def wait_readable(fd: int, timeout: Optional[float]) -> bool:
     limit = None if timeout is None else max(0, int(timeout * 1000) + 1)
     events: List[Tuple[int, int]] = poll.poll(limit)
     return bool(events)
+
+
+def wait_writable(fd: int) -> None:
+    """Waits until `fd` takes more, or has no reader."""
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    poll.poll()
