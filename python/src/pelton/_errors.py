@@ -76,7 +76,10 @@ def _last_lines(stderr: Any, most: int = 3) -> str:
     return "".join(f"\n  {line}" for line in lines[-most:])
 
 
-# Tracebacks and pickles name the public module.
-for _name in __all__:
-    globals()[_name].__module__ = "pelton"
-del _name
+def _name_publicly() -> None:
+    """Lets tracebacks and pickles name the public module."""
+    for name in __all__:
+        globals()[name].__module__ = "pelton"
+
+
+_name_publicly()

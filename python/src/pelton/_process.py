@@ -256,7 +256,7 @@ def start(
         else:
             # The other way that does not need Python code between fork and exec.
             options["start_new_session"] = True
-    popen = subprocess.Popen(
+    popen: Any = subprocess.Popen(
         argv,
         stdin=stdin,
         stdout=stdout,
@@ -288,9 +288,9 @@ def open_input(value: Any) -> tuple[int | None, Any, Any]:
         return fd, None, fd
     if hasattr(value, "getbuffer") and hasattr(value, "read"):
         return None, value.read(), None  # io.BytesIO
-    fd = _descriptor(value)
-    if fd is not None:
-        return fd, None, None
+    plain = _descriptor(value)
+    if plain is not None:
+        return plain, None, None
     if hasattr(value, "read"):
         return None, _blocks(value), None
     if isinstance(value, Iterable):
@@ -371,7 +371,7 @@ class Drain:
     def __init__(self) -> None:
         reader, self.writer = os.pipe()
         self._file = FileIO(reader, "rb")
-        self._data: bytes | None = None
+        self.data: bytes | None = None
         self._thread: Any = None
 
     def close_writer(self) -> None:
@@ -382,9 +382,10 @@ class Drain:
     def widen(self) -> None:
         widen(self._file.fileno())
 
-    def read(self) -> bytes:
+    def read(self) -> None:
+        """Reads everything in the calling thread."""
         # Grows one object, into which the kernel copies: no block is copied twice.
-        return self._file.readall() or b""
+        self.data = self._file.readall() or b""
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="pelton-output", daemon=True)
@@ -392,7 +393,7 @@ class Drain:
 
     def _run(self) -> None:
         try:
-            self._data = self.read()
+            self.read()
         except (OSError, ValueError):
             pass  # Closed meanwhile.
 
@@ -402,10 +403,6 @@ class Drain:
             return True
         self._thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
         return not self._thread.is_alive()
-
-    @property
-    def data(self) -> bytes | None:
-        return self._data
 
     def close(self) -> None:
         self.close_writer()
@@ -455,15 +452,12 @@ def exchange(
             out.widen()
         if feed is not None:
             feed.start(process)
-        captured: bytes | None = None
-        alone = drains[0] if len(drains) == 1 and deadline is None else None
-        if alone is not None:
-            captured = alone.read()
-        else:
+        if len(drains) == 1 and deadline is None:
+            drains[0].read()
+        elif drains or deadline is not None:
             for drain in drains:
                 drain.start()
-            # The process first: a background process may hold the pipes open for longer.
-            in_time = all([drain.join(deadline) for drain in drains]) if drains else True
+            in_time = all([drain.join(deadline) for drain in drains])
             if not in_time or process.wait(deadline) is None:
                 process.end()
                 late = deadline_after(GRACE)
@@ -478,17 +472,15 @@ def exchange(
         status = process.wait()
         if feed is not None:
             feed.check()
-        stdout_data = captured if alone is out and out is not None else (out.data if out else None)
-        stderr_data = captured if alone is err and err is not None else (err.data if err else None)
-        return status if status is not None else 0, stdout_data, stderr_data, False
+        return status or 0, out.data if out else None, err.data if err else None, False
     except BaseException as error:
         if process is not None:
             process.end(signal.SIGINT if isinstance(error, KeyboardInterrupt) else signal.SIGTERM)
         raise
     finally:
-        for drain in (out, err):
-            if drain is not None:
-                drain.close()
+        for either in (out, err):
+            if either is not None:
+                either.close()
         if feed is not None and process is None:
             feed.close()
         for fd in closing:

@@ -33,7 +33,8 @@ class Record:
         Span(end=4, start=0)
         """
         values: dict[str, Any] = {}
-        for name in [field.name for field in dataclasses.fields(cast(Any, cls))]:
+        dataclass: Any = cls
+        for name in [field.name for field in dataclasses.fields(dataclass)]:
             if name == "raw":
                 continue
             # `pass_` is the field `pass`, which is a word of Python.

@@ -261,13 +261,13 @@ def run(
         argv, input, stdin, stdout, stderr, encoding, errors, env, cwd, timeout
     )
     if is_late:
-        raise PipelineTimeout(pipeline, timeout or 0.0, out, err)
+        raise PipelineTimeout(_cmd(pipeline), timeout or 0.0, out, err)
     if encoding is not None:
         done: CompletedPipeline[Any] = CompletedPipeline(
-            pipeline, status, _decoded(out, encoding, errors), _decoded(err, encoding, errors)
+            _cmd(pipeline), status, _decoded(out, encoding, errors), _decoded(err, encoding, errors)
         )
     else:
-        done = CompletedPipeline(pipeline, status, out, err)
+        done = CompletedPipeline(_cmd(pipeline), status, out, err)
     if check:
         done.check_returncode()
     return done
@@ -370,6 +370,11 @@ def _options(
     return options
 
 
+def _cmd(pipeline: Any) -> Any:
+    """Returns a pipeline as an error's `cmd` or a result's `args`, which are typed as words only."""
+    return pipeline
+
+
 def _run_arguments(pipeline: Pipeline, options: Sequence[str]) -> list[str]:
     if isinstance(pipeline, Pipe):
         return [_pelton(), "pipe", *options, "--", *pipeline.arguments()]
@@ -410,7 +415,7 @@ class Lines(Generic[AnyStr]):
         self._feed = feed
         self._check = check
         self._readline: Callable[[], AnyStr] = file.readline
-        self._end = weakref.finalize(self, _abandon, process, file)
+        self._end: weakref.finalize[..., Lines[AnyStr]] = weakref.finalize(self, _abandon, process, file)
 
     @property
     def pid(self) -> int:
@@ -443,7 +448,7 @@ class Lines(Generic[AnyStr]):
             if self._feed is not None:
                 self._feed.check()
             if self._check and self.returncode:
-                raise PipelineFailed(self.returncode, self.args)
+                raise PipelineFailed(self.returncode, _cmd(self.args))
 
     def close(self) -> None:
         """Ends every process of the pipeline, if it still runs, and reaps pelton."""
@@ -630,16 +635,17 @@ def time(
     """
     import tempfile
 
-    options: list[str] = []
+    looks = {"threads": threads, "syscalls": syscalls, "exact": exact, "arrivals": arrivals}
+    chosen = [name for name, is_on in looks.items() if is_on]
+    if len(chosen) > 1:
+        raise ValueError(f"cannot use {' and '.join(chosen)} together: `time` looks at one of them in a run")
+    options = ["--" + name for name in chosen]
     if runs > 1:
         options += ["--runs", str(runs)]
-    else:
+    elif not chosen:
         options.append("--timeline")
     if warmup:
         options += ["--warmup", str(warmup)]
-    for name, is_on in (("threads", threads), ("syscalls", syscalls), ("exact", exact), ("arrivals", arrivals)):
-        if is_on:
-            options.append("--" + name)
     text = _text(pipeline)
     # The report has a file of its own: stderr is the pipeline's.
     with tempfile.TemporaryDirectory(prefix="pelton-") as directory:
@@ -649,7 +655,7 @@ def time(
             argv, input, stdin, stdout, stderr, None, None, env, cwd, timeout
         )
         if is_late:
-            raise PipelineTimeout(pipeline, timeout or 0.0, out, err)
+            raise PipelineTimeout(_cmd(pipeline), timeout or 0.0, out, err)
         try:
             with open(report, "rb") as file:
                 written = file.read()
@@ -666,7 +672,7 @@ def time(
     object.__setattr__(record, "stdout", out)
     object.__setattr__(record, "stderr", err)
     if check and status:
-        raise PipelineFailed(status, pipeline, out, err)
+        raise PipelineFailed(status, _cmd(pipeline), out, err)
     return record
 
 
@@ -801,7 +807,7 @@ def _output(
         timeout,
     )
     if is_late:
-        raise PipelineTimeout(pipeline, timeout or 0.0, out, err)
+        raise PipelineTimeout(_cmd(pipeline), timeout or 0.0, out, err)
     if status not in fine or not out:
         message = (err or b"").decode("utf-8", "replace").strip()
         raise PeltonRefused(message or f"pelton {arguments[0]} ended with status {status}", status, pipeline)
