@@ -14,9 +14,9 @@ from typing import (
     Generic,
     Iterable,
     Iterator,
-    List,
     Literal,
     Optional,
+    Sequence,
     TypeVar,
     Union,
     cast,
@@ -78,7 +78,7 @@ class Map(Generic[Result]):
         self.close()
 
 
-def _watched(engine: Engine, progress: Progress) -> Iterator[List[Any]]:
+def _watched(engine: Engine, progress: Progress) -> Iterator[Sequence[Any]]:
     try:
         for batch in engine.batches():
             progress.update(engine.progress, engine.stats.jobs)

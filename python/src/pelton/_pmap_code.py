@@ -2,8 +2,9 @@
 
 A function of a module is sent by name. One of `__main__`, a lambda or a closure is sent by value: a
 worker never imports `__main__`, so a script needs no `if __name__ == "__main__"`, and code at its top
-level runs once. `cloudpickle` does that for everything if it is installed; without it, this module does
-it for plain functions.
+level runs once. This module does that for plain functions. What it cannot do, such as a class that
+is defined in `__main__`, is done by `cloudpickle` if that is installed: importing it in each process
+takes longer than all else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Optional, Set, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 
 def dump(value: "Any") -> bytes:
@@ -30,16 +31,23 @@ def dump(value: "Any") -> bytes:
             return pickle.dumps(value, 5)
         except Exception:
             pass
-    cloud = cloud_dumps()
     try:
-        if cloud is not None:
-            return cloud(value, 5)
         target = io.BytesIO()
         _Pickler(target, 5).dump(value)
         return target.getvalue()
     except Exception as error:
-        advice = "start='fork'" if cloud else "`pip install cloudpickle`, or start='fork'"
-        raise TypeError(f"pelton: pmap: cannot send {value!r} to a worker: {error}; try {advice}") from error
+        return _dump_by_cloudpickle(value, error)
+
+
+def _dump_by_cloudpickle(value: "Any", error: Exception) -> bytes:
+    cloud = cloud_dumps()
+    try:
+        if cloud is not None:
+            return cloud(value, 5)
+    except Exception as second:
+        error = second
+    advice = "start='fork'" if cloud else "`pip install cloudpickle`, or start='fork'"
+    raise TypeError(f"pelton: pmap: cannot send {value!r} to a worker: {error}; try {advice}") from error
 
 
 def cloud_dumps() -> "Optional[Callable[..., bytes]]":
@@ -73,18 +81,30 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, value: "Any") -> "Any":
         if isinstance(value, types.ModuleType):
-            return __import__, (value.__name__, None, None, ["_"])
+            return _import, (value.__name__,)
         if isinstance(value, types.FunctionType) and _is_by_value(value):
-            names = _names(value.__code__)
-            wanted = {name: value.__globals__[name] for name in names if name in value.__globals__}
-            shell = (marshal.dumps(value.__code__), value.__name__, len(value.__closure__ or ()))
-            cells = tuple(cell.cell_contents for cell in value.__closure__ or ())
-            rest = (wanted, cells, value.__defaults__, value.__kwdefaults__)
-            # The state follows the function, so that a recursive one can refer to itself.
-            return _new_function, shell, rest, None, None, _fill_function
+            return _reduce(value)
         if isinstance(value, type) and value.__module__ == "__main__":
             raise pickle.PicklingError(f"the class {value.__qualname__} is defined in __main__")
         return NotImplemented
+
+
+def _reduce(function: types.FunctionType) -> "Tuple[Any, ...]":
+    names = _names(function.__code__)
+    wanted = {name: function.__globals__[name] for name in names if name in function.__globals__}
+    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    held = [*wanted.values(), *cells]
+    submodules = [name for value in held if isinstance(value, types.ModuleType) for name in _below(value, names)]
+    shell = (
+        marshal.dumps(function.__code__),
+        function.__name__,
+        len(cells),
+        # Functions of one module share its variables in the worker as well.
+        id(function.__globals__),
+    )
+    rest = (wanted, cells, function.__defaults__, function.__kwdefaults__, submodules)
+    # The state follows the function, so that a recursive one can refer to itself.
+    return _new_function, shell, rest, None, None, _fill_function
 
 
 def _names(code: types.CodeType) -> "Set[str]":
@@ -95,14 +115,37 @@ def _names(code: types.CodeType) -> "Set[str]":
     return names
 
 
-def _new_function(code: bytes, name: str, cells: int) -> types.FunctionType:
-    variables: "Dict[str, Any]" = {"__builtins__": __builtins__, "__name__": "__pelton_main__"}
+def _below(module: types.ModuleType, names: "Set[str]") -> "List[str]":
+    """Returns the submodules that code with these names may use, as in `xml.etree.ElementTree`."""
+    start = module.__name__ + "."
+    return [
+        name
+        for name in list(sys.modules)
+        if name.startswith(start) and names.issuperset(name[len(start) :].split("."))
+    ]
+
+
+def _import(name: str) -> "Any":
+    __import__(name)
+    return sys.modules[name]
+
+
+# The variables of modules of which functions were sent by value.
+_variables: "Dict[int, Dict[str, Any]]" = {}
+
+
+def _new_function(code: bytes, name: str, cells: int, module: int) -> types.FunctionType:
+    # A script's name for itself: what asks for it does not find "__main__" and does not run it.
+    fresh = {"__builtins__": __builtins__, "__name__": "__pelton_main__"}
     closure = tuple(types.CellType() for _ in range(cells))
+    variables = _variables.setdefault(module, fresh)
     return types.FunctionType(marshal.loads(code), variables, name, None, closure)
 
 
 def _fill_function(function: types.FunctionType, rest: "Tuple[Any, ...]") -> None:
-    wanted, cells, function.__defaults__, function.__kwdefaults__ = rest
+    wanted, cells, function.__defaults__, function.__kwdefaults__, submodules = rest
+    for name in submodules:
+        _import(name)
     function.__globals__.update(wanted)
     for cell, content in zip(function.__closure__ or (), cells):
         cell.cell_contents = content

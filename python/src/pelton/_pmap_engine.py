@@ -13,7 +13,7 @@ import select
 import time
 import weakref
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, List, Optional, Union
+from typing import Any, Deque, Dict, Iterator, List, Optional, Sequence, Union
 
 from . import _pmap_worker
 from ._lifetime import DeferredInterrupt
@@ -31,6 +31,10 @@ __all__ = ["Engine", "Jobs"]
 _CHUNKS_PER_WORKER = 2
 # Where fn waits for something outside, more workers than CPUs help: so many times at most.
 _JOBS_PER_CPU = 4
+# How long a result takes to arrive after it was computed, on a busy machine.
+_RESULT_SECONDS = 0.01
+# An iterable that takes longer than this for a chunk may make results wait.
+_SLOW_PULL_SECONDS = 0.005
 # What fn is watched for before that is decided.
 _LEARN_SECONDS = 0.1
 # Results that wait for the caller, or for earlier ones.
@@ -72,7 +76,7 @@ class _Result:
 
     __slots__ = ("values", "size_bytes", "error")
 
-    def __init__(self, values: List[Any], size_bytes: int, error: Any = None) -> None:
+    def __init__(self, values: Sequence[Any], size_bytes: int, error: Any = None) -> None:
         self.values = values
         self.size_bytes = size_bytes
         # Takes the number of results delivered and returns the exception.
@@ -96,14 +100,13 @@ class Engine:
         self._done = 0
         self.progress = 0
         self._closed = False
-        # Whether taking the last items from the iterable was slow: results are then waited for a
-        # little before it is asked again, which might take long.
+        # How long taking the last items from the iterable took.
         self._pull_seconds = 0.0
         self._finalize = weakref.finalize(self, _abandon, starter, source, self._links, os.getpid())
 
     # What the caller sees.
 
-    def batches(self) -> Iterator[List[Any]]:
+    def batches(self) -> Iterator[Sequence[Any]]:
         """Yields results, as many at once as arrive together."""
         at_once = True
         self.stats._begin()
@@ -122,7 +125,7 @@ class Engine:
         finally:
             self.close(at_once)
 
-    def _deliver(self, result: _Result) -> Iterator[List[Any]]:
+    def _deliver(self, result: _Result) -> Iterator[Sequence[Any]]:
         values = result.values
         result.values = []
         self._done += len(values)
@@ -165,20 +168,27 @@ class Engine:
     # One step of the loop.
 
     def _step(self) -> None:
-        blocked_before = self._pull_seconds
+        self._pull_seconds = 0.0
         self._fill()
         for link in list(self._links.values()):
             self._flush(link)
         if self._is_finished():
             return
-        # After a slow source, results may have arrived meanwhile or be about to.
         can_pull = self._has_room() and not self._source.is_at_end and self._source.waits_for < 0
-        wait = min(blocked_before, 0.1) if can_pull else None
-        self._wait(wait)
+        can_give = self._freest_exists()
+        self._wait(self._patience() if can_pull and can_give else None)
+
+    def _patience(self) -> float:
+        """Returns how long to wait for results before the iterable is asked again.
+
+        That might take long, and results that are about to come would have to wait for it.
+        """
+        service = self.stats.seconds_fn / max(self.stats.chunks, 1)
+        return min(self._pull_seconds / 2, 2 * service + _RESULT_SECONDS)
 
     def _fill(self) -> None:
         """Gives chunks to workers, and starts one more if all have enough."""
-        while True:
+        while self._pull_seconds < _SLOW_PULL_SECONDS:
             link = self._freest()
             if link is None:
                 return
@@ -224,8 +234,9 @@ class Engine:
         return chunk
 
     def _start(self) -> Link:
-        link = self._starter.start()
-        self._links[link.fd] = link
+        with DeferredInterrupt():
+            link = self._starter.start()
+            self._links[link.fd] = link
         self.stats.jobs = max(self.stats.jobs, len(self._links))
         set_up(link, self._setup, self._source.shared_fd)
         return link

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, Iterator, List, Optional
 
 from . import _lifetime
 from ._buffer import OwnedFile
-from ._pmap_wire import BLOCK, ITEMS, NOTHING, RANGE, Encoded, encode
+from ._pmap_wire import BLOCK, ITEMS, NOTHING, PICKLED, RANGE, Encoded, encode
 from ._pmap_worker import EXTENT
 
 __all__ = ["Chunk", "Source", "open_source"]
@@ -118,7 +118,7 @@ class Items(Source):
         chunk = self._chunk(ITEMS, encode(items, self.dumps), len(items), position)
         chunk.first = first
         # Only what was pickled may have to be sent in another way.
-        chunk.items = items if chunk.encoded.encoding > 1 else None
+        chunk.items = items if chunk.encoded.encoding == PICKLED else None
         return chunk
 
     def _take(self) -> List[Any]:

@@ -161,9 +161,11 @@ class Server(Starter):
 
 
 def _start_server(its: socket.socket) -> int:
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = os.path.dirname(os.path.abspath(__file__))
+    # The package itself is not imported: a worker that needs it does so.
     code = (
-        f"import sys; sys.path.insert(0, {package!r}); "
+        "import sys; package = type(sys)('pelton'); sys.modules['pelton'] = package; "
+        f"package.__path__ = [{package!r}]; "
         f"from pelton._pmap_worker import serve; serve({its.fileno()})"
     )
     starter = subprocess.Popen(

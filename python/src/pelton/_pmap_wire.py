@@ -39,7 +39,7 @@ SETUP, ITEMS, BLOCK, RANGE, CAREFUL = range(5)
 RESULT, ERROR, AT, UNREADABLE = range(10, 14)
 
 # How the values of a frame are written.
-NOTHING, PLAIN, PICKLED = range(3)
+NOTHING, NUMBERS, PLAIN, PICKLED = range(4)
 
 _HEADER = struct.Struct("<BBHIQ")
 _SIZE = struct.Struct("<Q")
@@ -48,7 +48,8 @@ OUT_OF_BAND_BYTES = 256 << 10
 _MAX_BUFFERS = 60_000
 # Types that `marshal` writes and reads exactly, at three times the speed of `pickle`.
 _PLAIN = frozenset((int, float, bytes, str, bool, type(None)))
-_NONE = frozenset((type(None),))
+# Lists of one of these are written as an array of machine words: less than half of the time again.
+_CODES = {int: "q", float: "d"}
 
 
 class Encoded:
@@ -66,16 +67,31 @@ class Encoded:
         return len(self.body) + sum(buffer.nbytes for buffer in self.buffers)
 
 
-def encode(values: "List[Any]", dumps: "Optional[Callable[..., bytes]]" = None) -> Encoded:
+def encode(values: "Sequence[Any]", dumps: "Optional[Callable[..., bytes]]" = None) -> Encoded:
     """Returns `values` in the cheapest form that keeps their types."""
     types = set(map(type, values))
     if types <= _PLAIN:
-        if types == _NONE:
-            return Encoded(NOTHING, _SIZE.pack(len(values)))
+        if len(types) == 1:
+            encoded = _encode_alike(next(iter(types)), values)
+            if encoded is not None:
+                return encoded
         return Encoded(PLAIN, marshal.dumps(values))
     buffers: "List[memoryview]" = []
     body = (dumps or pickle.dumps)(values, protocol=5, buffer_callback=_apart(buffers))
     return Encoded(PICKLED, body, buffers)
+
+
+def _encode_alike(kind: type, values: "Sequence[Any]") -> "Optional[Encoded]":
+    """Returns values of one type in its own form, or None if it has none."""
+    if kind is type(None):
+        return Encoded(NOTHING, _SIZE.pack(len(values)))
+    code = _CODES.get(kind)
+    if code is None:
+        return None
+    try:
+        return Encoded(NUMBERS, code.encode() + array.array(code, values).tobytes())
+    except OverflowError:  # Integers of more than 64 bits.
+        return None
 
 
 def _apart(buffers: "List[memoryview]") -> "Callable[[pickle.PickleBuffer], bool]":
@@ -94,11 +110,15 @@ def _apart(buffers: "List[memoryview]") -> "Callable[[pickle.PickleBuffer], bool
     return choose
 
 
-def decode(encoding: int, body: memoryview, buffers: "Sequence[memoryview]") -> "List[Any]":
-    """Returns what `encode` was given."""
+def decode(encoding: int, body: memoryview, buffers: "Sequence[memoryview]") -> "Sequence[Any]":
+    """Returns what `encode` was given, as a list or an array."""
     if encoding == NOTHING:
         return [None] * int(_SIZE.unpack(body)[0])
-    values: "List[Any]" = marshal.loads(body) if encoding == PLAIN else pickle.loads(body, buffers=buffers)
+    if encoding == NUMBERS:
+        numbers: "array.array[Any]" = array.array(chr(body[0]))
+        numbers.frombytes(body[1:])
+        return numbers
+    values: "Sequence[Any]" = marshal.loads(body) if encoding == PLAIN else pickle.loads(body, buffers=buffers)
     return values
 
 

@@ -18,7 +18,6 @@ import socket
 import struct
 import sys
 import time
-import traceback
 
 from . import _pmap_code
 from ._pmap_wire import (
@@ -42,7 +41,7 @@ from ._pmap_wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
     from ._pmap_wire import Frame
 
@@ -56,7 +55,9 @@ TOLD = struct.Struct("<cIiQ")
 # Whether this process is a worker: then `pmap` inside `pmap` uses one job by default.
 is_worker = False
 
-_MORE_BYTES = 1 << 16
+# How much of a file is read at once, and how much to find the end of a line.
+PIECE_BYTES = 256 << 10
+MORE_BYTES = 4 << 10
 _ITEM_TEXT_MAX = 200
 
 
@@ -76,6 +77,9 @@ def serve(number: int) -> None:
     workers: "Dict[int, None]" = {}
     try:
         _serve_until_end(control, wake_read, wake_write, workers)
+    except OSError:
+        # The caller has gone.
+        pass
     finally:
         _end_workers(workers)
     os._exit(0)
@@ -193,6 +197,8 @@ def run_worker(fd: int, inherited: "Optional[Tuple[Any, ...]]" = None) -> None:
         # The caller has finished, or has gone.
         status = 0
     except BaseException:
+        import traceback
+
         traceback.print_exc()
         status = 1
     _flush()
@@ -252,6 +258,9 @@ class Worker:
     def _set_up(self, frame: "Frame") -> None:
         self._file = self._reader.take_fd(close=False)
         path, self._mode, code, self._initial = pickle.loads(frame.body)
+        # The server has a stand-in without contents (see `_start_server`).
+        if not hasattr(sys.modules["pelton"], "__file__"):
+            del sys.modules["pelton"]
         if self._inherited is not None:
             self._fn = self._inherited[0]
             return
@@ -265,7 +274,7 @@ class Worker:
     def _answer(self, frame: "Frame", waited_ns: int, careful: bool) -> None:
         started = time.perf_counter_ns()
         try:
-            data, items = self._load(frame)
+            chunk = self._load(frame)
         except Exception as error:
             if frame.kind != ITEMS:
                 raise
@@ -273,7 +282,7 @@ class Worker:
             return
         loaded, cpu, runnable = time.perf_counter_ns(), time.process_time_ns(), self._runnable_ns()
         try:
-            count, results = self._compute(data, items, careful)
+            count, results = self._compute(chunk, careful)
         except Failed as failed:
             self._send_failure(failed)
             return
@@ -282,7 +291,10 @@ class Worker:
             time.process_time_ns() - cpu,
             self._runnable_ns() - runnable,
         )
-        counts = COUNTS.pack(count, loaded - started, done - loaded, cpu, runnable, waited_ns)
+        load = loaded - started + chunk.reading_ns
+        counts = COUNTS.pack(
+            count, load, done - loaded - chunk.reading_ns, cpu, runnable, waited_ns
+        )
         try:
             encoded = _encode(results)
         except Exception as error:
@@ -300,50 +312,41 @@ class Worker:
         self._writer.put(kind, encoded, prefix)
         self._writer.flush()
 
-    def _load(self, frame: "Frame") -> "Tuple[Optional[bytes], List[Any]]":
-        """Returns lines as one piece of bytes, or items as a list."""
+    def _load(self, frame: "Frame") -> "Chunk":
         if frame.kind == ITEMS:
-            return None, decode(frame.encoding, frame.body, frame.buffers)
+            return ListChunk(decode(frame.encoding, frame.body, frame.buffers))
         if frame.kind == BLOCK:
-            return bytes(frame.body), []
-        assert frame.kind == RANGE
-        return lines_of(self._file, *EXTENT.unpack(frame.body)), []
+            return BlockChunk(bytes(frame.body))
+        return RangeChunk(self._file, *EXTENT.unpack(frame.body))
 
-    def _compute(
-        self, data: "Optional[bytes]", items: "List[Any]", careful: bool
-    ) -> "Tuple[int, List[Any]]":
-        if data is None:
-            count, source = len(items), items
-        else:
-            count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-            # A list of all lines at once would cost twice the time.
-            needs_list = self._mode == "filter" or careful
-            source = io.BytesIO(data).readlines() if needs_list else io.BytesIO(data)  # type: ignore[assignment]
-        watched: "Iterable[Any]" = self._tell_each(source) if careful else source
+    def _compute(self, chunk: "Chunk", careful: bool) -> "Tuple[int, List[Any]]":
+        """Returns the number of items and the results."""
+        if self._mode == "filter" or careful:
+            chunk = ListChunk(list(chunk.items()))
+        items = self._tell_each(chunk.items()) if careful else chunk.items()
         if self._mode == "fold":
-            return count, [self._fold(watched, items, data)]
+            return self._fold(chunk, items)
         results: "List[Any]" = []
+        end = End()
         try:
-            results.extend(map(self._fn, watched))
+            # No Python code runs for an item but fn. If it raises, the list holds what was before.
+            results.extend(map(self._fn, itertools.chain(items, end)))
+            if not end.was_reached:
+                # `map` takes StopIteration from fn for the end of its input.
+                raise RuntimeError("fn raised StopIteration")
         except BaseException as error:
-            raise Failed(len(results), _item(len(results), items, data), results) from error
-        if len(results) != count:
-            # `map` takes StopIteration for the end of its input.
-            error = RuntimeError("fn raised StopIteration")
-            raise Failed(len(results), _item(len(results), items, data), results) from error
+            raise Failed(len(results), chunk.item(len(results)), results) from error
         if self._mode == "filter":
-            return count, list(itertools.compress(source, results))
-        return count, results
+            return len(results), list(itertools.compress(chunk.items(), results))
+        return len(results), results
 
-    def _fold(self, items: "Iterable[Any]", all_items: "List[Any]", data: "Optional[bytes]") -> "Any":
-        position = itertools.count()
-        initial = pickle.loads(self._initial)
+    def _fold(self, chunk: "Chunk", items: "Iterable[Any]") -> "Tuple[int, List[Any]]":
         try:
-            return functools.reduce(self._fn, items, initial)
+            folded = functools.reduce(self._fn, items, pickle.loads(self._initial))
         except BaseException as error:
-            # The item is not known: counting would slow every other chunk.
-            del position
-            raise Failed(0, "one of the chunk that starts with " + _text(_item(0, all_items, data)), []) from error
+            # Which item is not known: counting them would slow every other chunk.
+            raise Failed(0, Words(f"one of those from {_text(chunk.item(0))}"), []) from error
+        return chunk.count(), [folded]
 
     def _tell_each(self, items: "Iterable[Any]") -> "Iterable[Any]":
         """Tells the caller before each item, so that it can name the one that ends the process."""
@@ -364,8 +367,7 @@ class Worker:
             before = _encode(failed.before if self._mode == "map" else [])
         except Exception:
             before = encode([])
-        text = _text(failed.item) if not isinstance(failed.item, str) or self._mode != "fold" else failed.item
-        story = (failed.index, text, pickled, _describe(error), type(error).__name__)
+        story = (failed.index, _text(failed.item), pickled, _describe(error), type(error).__name__)
         body = pickle.dumps(story)
         self._send(ERROR, Encoded(before.encoding, INDEX.pack(len(body)) + body + before.body, before.buffers))
 
@@ -404,17 +406,14 @@ def _unsendable(results: "List[Any]", error: Exception) -> Failed:
         try:
             _encode([result])
         except Exception:
-            return Failed(index, f"(its result cannot be pickled) {_text(result)}", results[:index])
-    return Failed(0, "(the results cannot be pickled)", [])
-
-
-def _item(index: int, items: "List[Any]", data: "Optional[bytes]") -> "Any":
-    if data is not None:
-        items = io.BytesIO(data).readlines()
-    return items[index] if index < len(items) else None
+            words = Words(f"its result cannot be pickled: {_text(result)}")
+            return Failed(index, words, results[:index])
+    return Failed(0, Words("its result cannot be pickled"), [])
 
 
 def _text(item: "Any") -> str:
+    if isinstance(item, Words):
+        return item.text
     try:
         text = repr(item)
     except Exception as error:
@@ -424,6 +423,8 @@ def _text(item: "Any") -> str:
 
 def _describe(error: BaseException) -> str:
     """Returns the traceback without this module's own frames."""
+    import traceback
+
     entries = traceback.extract_tb(error.__traceback__)
     own = __file__
     shown = [entry for entry in entries if entry.filename != own] or list(entries)
@@ -431,37 +432,139 @@ def _describe(error: BaseException) -> str:
     return "".join([*lines, *traceback.format_exception_only(type(error), error)])
 
 
-def lines_of(fd: int, start: int, end: int, is_first: bool) -> bytes:
-    """Returns the lines of a file that begin at an offset from `start` to `end`, whole.
+class Words:
+    """Stands for an item that is described instead of shown."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class End:
+    """An empty iterator that remembers whether it was asked for its first item."""
+
+    was_reached = False
+
+    def __iter__(self) -> "End":
+        return self
+
+    def __next__(self) -> "Any":
+        self.was_reached = True
+        raise StopIteration
+
+
+# Chunks.
+
+
+class Chunk:
+    """The items of a frame."""
+
+    # Time for reading the file, which is not time of fn.
+    reading_ns = 0
+
+    def items(self) -> "Iterable[Any]":
+        """Returns the items, from the first."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        """Returns the number of items."""
+        return sum(1 for _ in self.items())
+
+    def item(self, index: int) -> "Any":
+        """Returns an item, or None past the end."""
+        return next(itertools.islice(self.items(), index, None), None)
+
+
+class ListChunk(Chunk):
+    """Items that were sent."""
+
+    def __init__(self, items: "Sequence[Any]") -> None:
+        self._items = items
+
+    def items(self) -> "Iterable[Any]":
+        return self._items
+
+    def count(self) -> int:
+        return len(self._items)
+
+
+class BlockChunk(Chunk):
+    """Lines that were sent as one piece of bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def items(self) -> "Iterable[Any]":
+        return io.BytesIO(self._data)
+
+    def count(self) -> int:
+        return _count_lines(self._data)
+
+
+class RangeChunk(Chunk):
+    """The lines of a file that begin at an offset from `start` to `end`.
 
     `is_first`: a line begins at `start`. Otherwise it does if a newline is before it.
     """
-    before = 0 if is_first else 1
-    data = _read_at(fd, start - before, end - start + before)
-    at = start - before + len(data)
-    if before:
-        newline = data.find(b"\n")
-        if newline < 0:
-            return b""
-        data = data[newline + 1 :]
-    if not data:
-        return b""
-    parts = [data]
-    while not parts[-1].endswith(b"\n"):
-        more = os.pread(fd, _MORE_BYTES, at)
-        if not more:
-            break
-        at += len(more)
-        newline = more.find(b"\n")
-        parts.append(more if newline < 0 else more[: newline + 1])
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def __init__(self, fd: int, start: int, end: int, is_first: bool) -> None:
+        self._fd, self._start, self._end, self._is_first = fd, start, end, is_first
+
+    def items(self) -> "Iterable[Any]":
+        return itertools.chain.from_iterable(map(io.BytesIO, self._timed_pieces()))
+
+    def count(self) -> int:
+        return sum(map(_count_lines, self._pieces()))
+
+    def _timed_pieces(self) -> "Iterator[bytes]":
+        pieces = self._pieces()
+        while True:
+            started = time.perf_counter_ns()
+            piece = next(pieces, None)
+            self.reading_ns += time.perf_counter_ns() - started
+            if piece is None:
+                return
+            yield piece
+
+    def _pieces(self) -> "Iterator[bytes]":
+        """Yields whole lines, as many at a time as stay in the CPU's cache."""
+        at = self._start if self._is_first else self._after_newline(self._start - 1)
+        size = PIECE_BYTES
+        while at < self._end:
+            data = os.pread(self._fd, min(size, self._end - at), at)
+            if not data:
+                return
+            if at + len(data) >= self._end:
+                yield self._to_newline(data, at + len(data))
+                return
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                yield data[:cut]
+                at += cut
+            else:
+                size *= 2
+
+    def _after_newline(self, at: int) -> int:
+        """Returns the offset after the first newline from `at`, or the end."""
+        while at < self._end:
+            data = os.pread(self._fd, MORE_BYTES, at)
+            newline = data.find(b"\n")
+            if newline >= 0:
+                return at + newline + 1
+            if not data:
+                break
+            at += len(data)
+        return self._end
+
+    def _to_newline(self, data: bytes, at: int) -> bytes:
+        parts = [data]
+        while not parts[-1].endswith(b"\n"):
+            more = os.pread(self._fd, MORE_BYTES, at)
+            if not more:
+                break
+            at += len(more)
+            parts.append(more[: more.find(b"\n") + 1] or more)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _read_at(fd: int, offset: int, length: int) -> bytes:
-    data = os.pread(fd, length, offset)
-    while len(data) < length:
-        more = os.pread(fd, length - len(data), offset + len(data))
-        if not more:
-            break
-        data += more
-    return data
+def _count_lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n"))
