@@ -2,7 +2,8 @@
 
     python bench/pmap.py [lines] [loop] [--runs N] [--megabytes N] [--python OTHER]
 
-Input: `megabytes` MB of lines of 100 bytes, written to a temporary file (line N is N in 99 digits).
+Input: `megabytes` MB of lines of `line-bytes` bytes in a temporary file; line N is N in decimal digits,
+padded with zeros to that width.
 Prints tables. With --output FILE it writes them as well.
 """
 
@@ -19,7 +20,6 @@ from typing import Any, Callable, Dict, Iterable, List
 import measure
 
 JOBS = 2
-LINE_BYTES = 100
 # What T1 and T2 count: a loop that the GIL does not let run in parallel.
 LOOP_COUNT = 10_000_000
 LOOP_TASKS = 4
@@ -71,7 +71,6 @@ def lines_pmap(path: str, fn: Callable[[bytes], int], chunk: int) -> int:
     with open(path, "rb") as file:
         results = pelton.pmap(fn, file, jobs=JOBS)
         total = sum(results)
-    print(results.stats.verdict, file=sys.stderr)
     return total
 
 
@@ -110,8 +109,8 @@ LINES = {
 }
 
 
-def bare_cost(path: str, fn: Callable[[bytes], int]) -> float:
-    """Returns the CPU time of fn alone for each line, in seconds, measured over lines in memory."""
+def cost_of(path: str, fn: Callable[[bytes], int]) -> float:
+    """Returns the CPU time of fn for a line, in seconds."""
     with open(path, "rb") as file:
         some = list(itertools.islice(file, 100_000 if fn is microsecond else 5_000))
     best = 1e9
@@ -194,7 +193,7 @@ def case(arguments: argparse.Namespace) -> None:
         return
     fn = FUNCTIONS[arguments.cost]
     if kind == "bare":
-        print(json.dumps(bare_cost(arguments.path, fn)))
+        print(json.dumps(cost_of(arguments.path, fn)))
     elif kind == "endless":
         print(json.dumps(endless()))
     else:
@@ -222,27 +221,33 @@ def endless() -> int:
 # The tables.
 
 
-def make_input(path: str, megabytes: int) -> int:
-    count = megabytes * 1_000_000 // LINE_BYTES
+def make_input(path: str, megabytes: int, line_bytes: int = 100) -> int:
+    count = megabytes * 1_000_000 // line_bytes
+    form = b"%%0%dd\n" % (line_bytes - 1)
     with open(path, "wb") as file:
         for start in range(0, count, 10_000):
-            file.write(b"".join(b"%099d\n" % number for number in range(start, min(start + 10_000, count))))
+            file.write(b"".join(form % number for number in range(start, min(start + 10_000, count))))
     return count
 
 
-def lines_table(runs: int, megabytes: int, cost: str) -> str:
+def lines_table(runs: int, megabytes: int, line_bytes: int, cost: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "lines")
-        count = make_input(path, megabytes)
-        cases = [("loop", 0), *(("pool", chunk) for chunk in (100, 1000, 5000, 20000))]
+        count = make_input(path, megabytes, line_bytes)
+        cases = [("loop", 0), *(("pool", chunk) for chunk in POOL_CHUNKS[cost])]
         cases += [(name, 0) for name in ("pmap", "pmap-pipe", "pmap-iterable", "pfold")]
-        bare = measure.run_case(__file__, ["--case", "bare:", "--cost", cost, "--path", path])["out"]
+        each = measure.run_case(__file__, ["--case", "bare:", "--cost", cost, "--path", path])["out"]
         found: Dict[Any, List[Dict[str, Any]]] = {key: [] for key in cases}
         for _ in range(runs):
             for name, chunk in cases:
                 words = ["--case", f"lines:{name}", "--cost", cost, "--path", path, "--chunk", str(chunk)]
                 found[name, chunk].append(measure.run_case(__file__, words))
-        return lines_rows(found, count, bare, cost, megabytes, runs)
+    command = f"lines --cost {cost} --megabytes {megabytes} --line-bytes {line_bytes} --runs {runs}"
+    return (
+        f"### {megabytes} MB of lines, a function of {each * 1e6:.3g} µs\n\n"
+        f"`python bench/pmap.py {command}`: {count:,} lines. Overhead: user+sys of all processes, less that "
+        "of the plain loop, for each line.\n\n"
+    ) + lines_rows(found, count)
 
 
 NAMES = {
@@ -254,32 +259,29 @@ NAMES = {
 }
 
 
-def lines_rows(
-    found: Dict[Any, List[Dict[str, Any]]], count: int, bare: float, cost: str, megabytes: int, runs: int
-) -> str:
+POOL_CHUNKS = {"1": (100, 1000, 5000, 20000), "100": (10, 100, 1000)}
+
+
+def lines_rows(found: Dict[Any, List[Dict[str, Any]]], count: int) -> str:
     assert len({run["out"] for some in found.values() for run in some}) == 1, "results differ"
-    overhead = {key: (measure.median(some, "cpu") - bare * count) / count for key, some in found.items()}
+    loop = measure.median(found["loop", 0], "cpu")
+    overhead = {key: (measure.median(some, "cpu") - loop) / count for key, some in found.items()}
     best = min(value for (name, _), value in overhead.items() if name == "pool")
     rows = []
     for (name, chunk), some in found.items():
-        title = NAMES.get(name, f"`Pool.imap(fn, file, chunksize={chunk})`")
         value = overhead[name, chunk]
         rows.append(
             [
-                title,
+                NAMES.get(name, f"`Pool.imap(fn, file, chunksize={chunk})`"),
                 f"{measure.median(some, 'real'):.2f}",
                 f"{measure.median(some, 'cpu'):.2f}",
-                f"{value * 1e6:.2f}",
-                f"{best / value:.1f}" if value > 0 else "—",
+                f"{value * 1e6:.3f}" if name != "loop" else "",
+                f"{best / value:.1f}" if name != "loop" and value > 0 else "",
                 f"{measure.median(some, 'peak_mb'):.0f}",
             ]
         )
-    heads = ["", "real s", "user+sys s", "overhead µs a line", "best Pool / this", "peak MB, caller"]
-    return (
-        f"### {megabytes} MB of lines, a function of {bare * 1e6:.2f} µs\n\n"
-        f"`python bench/pmap.py lines --cost {cost} --megabytes {megabytes} --runs {runs}`: {count:,} lines. "
-        "Overhead: user+sys of all processes less the function's own, for each line.\n\n"
-    ) + measure.table(heads, rows)
+    heads = ["", "real s", "user+sys s", "overhead µs a line", "best Pool / this", "peak MB"]
+    return measure.table(heads, rows)
 
 
 def loop_table(runs: int, python: str) -> str:
@@ -328,6 +330,7 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", default=["loop", "lines", "endless"])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--line-bytes", type=int, default=100)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--output")
     parser.add_argument("--case")
@@ -343,7 +346,7 @@ def main() -> None:
         if name == "loop":
             parts.append(loop_table(arguments.runs, arguments.python))
         elif name == "lines":
-            parts.append(lines_table(arguments.runs, arguments.megabytes, arguments.cost))
+            parts.append(lines_table(arguments.runs, arguments.megabytes, arguments.line_bytes, arguments.cost))
         else:
             parts.append(endless_table())
         print(parts[-1], flush=True)

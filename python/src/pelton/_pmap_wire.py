@@ -75,7 +75,8 @@ def encode(values: "Sequence[Any]", dumps: "Optional[Callable[..., bytes]]" = No
             encoded = _encode_alike(next(iter(types)), values)
             if encoded is not None:
                 return encoded
-        return Encoded(PLAIN, marshal.dumps(values))
+        plain: "Any" = values
+        return Encoded(PLAIN, marshal.dumps(plain))
     buffers: "List[memoryview]" = []
     body = (dumps or pickle.dumps)(values, protocol=5, buffer_callback=_apart(buffers))
     return Encoded(PICKLED, body, buffers)

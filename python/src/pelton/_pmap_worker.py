@@ -165,9 +165,13 @@ def end_group(pid: int) -> None:
 
 def _fork_worker(fd: int, not_its: "Iterable[int]") -> int:
     pid = os.fork()
-    if pid:
-        os.close(fd)
-        return pid
+    if pid == 0:
+        _become_worker(fd, not_its)
+    os.close(fd)
+    return pid
+
+
+def _become_worker(fd: int, not_its: "Iterable[int]") -> None:
     try:
         for other in not_its:
             os.close(other)
@@ -176,7 +180,6 @@ def _fork_worker(fd: int, not_its: "Iterable[int]") -> int:
         run_worker(fd)
     finally:
         os._exit(1)
-    return 0
 
 
 # A worker.

@@ -139,10 +139,10 @@ class Popen(subprocess.Popen[AnyStr]):
 
     Raises what `subprocess.Popen` raises, and PeltonNotFound if there is no `pelton` program.
 
-    >>> child = Popen(["seq", "1000000"], stdout=subprocess.PIPE)
-    >>> child.wait()          # 6.9 MB, in a pipe that holds 0.06
+    >>> with Popen(["seq", "1000000"], stdout=subprocess.PIPE) as child:
+    ...     child.wait()    # 6.9 MB were printed, and a pipe holds 0.06 MB
+    ...     len(child.stdout.read())
     0
-    >>> len(child.stdout.read())
     6888896
     """
 

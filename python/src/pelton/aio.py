@@ -273,8 +273,8 @@ class Popen:
         for name in ("text", "encoding", "errors", "universal_newlines"):
             if keywords.get(name):
                 raise ValueError(f"pelton: aio: streams are of bytes: {name} cannot be set")
-        self._sync: "_SyncPopen[bytes]" = _SyncPopen(args, bufsize=0, **keywords)
-        sync: Any = self._sync
+        sync: Any = _SyncPopen(args, bufsize=0, **keywords)
+        self._sync: "_SyncPopen[bytes]" = sync
         self.stdin: Optional[Writer] = Writer(sync.stdin) if sync.stdin is not None else None
         self.stdout: Optional[Reader] = Reader(sync.stdout) if sync.stdout is not None else None
         self.stderr: Optional[Reader] = Reader(sync.stderr) if sync.stderr is not None else None
@@ -384,7 +384,8 @@ async def run(
         keywords["stdin"] = PIPE
     async with Popen(args, **keywords) as child:
         out, err = await child.communicate(input)
-        done = subprocess.CompletedProcess(args, await child.wait(), out, err)
+        status = await child.wait()
+    done: "subprocess.CompletedProcess[bytes]" = subprocess.CompletedProcess(args, status, out, err)
     if check:
         done.check_returncode()
-    return cast("subprocess.CompletedProcess[bytes]", done)
+    return done
