@@ -20,7 +20,7 @@ def test_examples_of_the_book() -> None:
     assert failed == 0
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons show signatures otherwise")
+@pytest.mark.skipif(not (3, 11) <= sys.version_info[:2] <= (3, 13), reason="others show signatures otherwise")
 def test_the_reference_is_what_the_docstrings_say() -> None:
     program = PACKAGE / "tools" / "generate_reference.py"
     done = subprocess.run([sys.executable, str(program), "--check"], stdout=subprocess.PIPE, text=True, check=False)

@@ -28,6 +28,9 @@ const SMOKE: &str = "import pelton
 assert pelton.run('seq 3 | sort -rn', text=True).stdout == '3\\n2\\n1\\n'
 print('    imported from', pelton.__file__)";
 
+/// The longest that the tests of one Python may take, in seconds.
+const LIMIT: &str = "900";
+
 /// Options of `cargo xtask python`.
 #[derive(Debug, Default)]
 pub struct Options {
@@ -198,7 +201,7 @@ fn version(program: &Path) -> Outcome<Option<String>> {
     Ok(Some(version).filter(|version| said.status.success() && !version.is_empty()))
 }
 
-/// Returns a call of Python in the directory of the package.
+/// Returns a call of Python, or of a program that starts it, in the directory of the package.
 fn python<const N: usize>(program: &Path, args: [&str; N]) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(root().join("python")).stdin(Stdio::null());
