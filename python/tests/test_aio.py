@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -151,6 +152,21 @@ def test_cancelled_wait_leaves_nothing() -> None:
     gc.collect()
     assert not children() - before[0]
     assert not descriptors() - before[1]
+
+
+def test_killed_child_with_a_child(run: Any) -> None:
+    async def main() -> None:
+        command = "sleep 1000 & echo $!; wait"
+        async with aio.Popen(command, shell=True, stdout=PIPE) as child:
+            assert child.stdout is not None
+            pid = int(await child.stdout.readline())
+            child.kill()
+            try:
+                assert await child.communicate() == (b"", None)
+            finally:
+                os.kill(pid, signal.SIGKILL)
+
+    run(main)
 
 
 def test_two_tasks_wait() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any, List, Optional, Tuple
 
@@ -72,6 +72,8 @@ class BufferProcess:
     def __init__(self, source: int, sink: int, memory: str, disk: Optional[str]) -> None:
         """Starts the process. Both descriptors stay open here: the caller closes its copies."""
         self._stats: Optional[StreamStats] = None
+        self._said = ""
+        self._was_stopped = False
         self._report, report = os.pipe()
         _lifetime.keep_from_forks(self._report)
         try:
@@ -94,7 +96,7 @@ class BufferProcess:
         if self._report >= 0 and self.process.poll() is not None:
             text = os.read(self._report, 1 << 16)
             self._close_report()
-            self._stats = _read_report(text)
+            self._stats, self._said = _read_report(text)
         return self._stats
 
     def wait(self, timeout: float = _END_SECONDS) -> bool:
@@ -102,8 +104,22 @@ class BufferProcess:
         self.process.wait(timeout)
         return self.ended()
 
+    def wait_for_all(self) -> None:
+        """Waits for the end of a process whose output is at its end.
+
+        Raises:
+            OSError: If the process failed or was killed. What it held is lost.
+        """
+        self.wait()
+        status = self.process.returncode
+        if status in (None, 0, -signal.SIGPIPE) or self._was_stopped:
+            return
+        reason = self._said or (f"killed by signal {-status}" if status < 0 else f"status {status}")
+        raise OSError(errno.EIO, f"pelton buffer failed, and output is missing: {reason}")
+
     def stop_taking(self) -> None:
         """Makes it deliver what it holds and end, even if the writer's end is still open."""
+        self._was_stopped = True
         self.process.send_signal(signal.SIGTERM)
 
     def end(self, grace: float) -> None:
@@ -120,15 +136,16 @@ class BufferProcess:
             os.close(fd)
 
 
-def _read_report(text: bytes) -> Optional[StreamStats]:
-    """Returns the figures of a report, and passes warnings that precede them to standard error."""
+def _read_report(text: bytes) -> Tuple[Optional[StreamStats], str]:
+    """Returns the figures of a report, and the messages that precede them."""
     stats = None
+    said = []
     for line in text.splitlines():
         if line.startswith(b"{"):
             stats = StreamStats.from_json(line)
-        elif sys.stderr is not None:
-            print(line.decode("utf-8", "replace"), file=sys.stderr)
-    return stats
+        else:
+            said.append(line.decode("utf-8", "replace").strip())
+    return stats, "; ".join(said)
 
 
 def _start(source: int, sink: int, report: int, memory: str, disk: Optional[str]) -> int:
@@ -164,7 +181,7 @@ class OwnedFile(io.FileIO):
         self._owner.before_read(self.fileno())
         count = super().readinto(into)
         if count == 0 and len(into):
-            self._buffer.wait()
+            self._buffer.wait_for_all()
         return count
 
     def read(self, size: "Optional[int]" = -1) -> Any:
@@ -174,7 +191,7 @@ class OwnedFile(io.FileIO):
         self._owner.before_read(self.fileno())
         data = super().read(size)
         if data == b"" and size:
-            self._buffer.wait()
+            self._buffer.wait_for_all()
         return data
 
     def readall(self) -> bytes:

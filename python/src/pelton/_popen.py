@@ -12,6 +12,7 @@ forked, or is stopped in a debugger.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -32,6 +33,8 @@ DEFAULT_MEMORY = "16M"
 
 # What a killed child's own children may still print after its end, before the stream is ended.
 _GRACE_AFTER_KILL = 0.5
+# How long its buffers may take for what it wrote last.
+_TAKE_SECONDS = 0.1
 # How long a child that was asked to end may take.
 _GRACE = 2.0
 
@@ -96,6 +99,8 @@ class _Handle:
         `communicate` that does not return after `kill`.
         """
         owner = self.owner
+        if owner.killed_at is None or not os.get_blocking(fd):
+            return
         while owner.killed_at is not None and owner.child is not None:
             if wait_readable(fd, 0.05):
                 return
@@ -286,10 +291,16 @@ class Popen(subprocess.Popen[AnyStr]):
 
         Raises:
             subprocess.TimeoutExpired: If the child runs on after `timeout` seconds.
+            ChildProcessError: In a process that the caller forked.
         """
+        if self._is_of_another_process():
+            raise ChildProcessError(errno.ECHILD, "the child belongs to the process that started it")
         if self.poll() is None and self._child.wait(timeout) is None:
             raise subprocess.TimeoutExpired(self.args, cast(float, timeout))
         return cast(int, self.poll())
+
+    def _is_of_another_process(self) -> bool:
+        return self._handle is not None and self._child.owner != os.getpid()
 
     def send_signal(self, sig: int) -> None:
         """Sends a signal to the child, unless it has ended."""
@@ -318,13 +329,18 @@ class Popen(subprocess.Popen[AnyStr]):
         if self._owner.killed_at is not None:
             self._end_streams_of_killed()
         result = super().communicate(input, timeout)
-        for buffer in self._owner.buffers.values():
-            buffer.wait()
+        for name, buffer in self._owner.buffers.items():
+            if name == "stdin":
+                buffer.wait()
+            else:
+                buffer.wait_for_all()
         return cast(Tuple[Any, Any], result)
 
-    def _end_streams_of_killed(self) -> None:
+    def _end_streams_of_killed(self, take_seconds: float = _TAKE_SECONDS) -> None:
         """Ends the streams that a killed child's own children hold open."""
         if self._child.wait(_GRACE_AFTER_KILL) is not None:
+            # What the child wrote last is still to be taken.
+            time.sleep(take_seconds)
             for name in ("stdout", "stderr"):
                 buffer = self._owner.buffers.get(name)
                 # A stream that is not held open has been taken to its end by now, or ends as soon
@@ -348,7 +364,7 @@ class Popen(subprocess.Popen[AnyStr]):
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         """Closes the streams and waits for the child; after an exception, ends it first."""
-        if kind is None:
+        if kind is None and not self._is_of_another_process():
             self._close_streams(ignore_errors=False)
             self.wait()
         self.close()
@@ -357,6 +373,8 @@ class Popen(subprocess.Popen[AnyStr]):
         """Closes the streams, ends the child if it still runs, and reaps every process."""
         with DeferredInterrupt():
             self._close_streams(ignore_errors=True)
+            if self._is_of_another_process():
+                return
             self._owner.end()
             self.poll()
             if self._handle is not None:

@@ -29,6 +29,8 @@ DEVNULL = subprocess.DEVNULL
 _READ_BYTES = 1 << 16
 # Without a pidfd (Linux before 5.3), how often to look whether a process has ended.
 _POLL_SECONDS = 0.02
+# How long the buffers of a killed child may take for what it wrote last.
+_TAKE_SECONDS = 0.1
 # What is written and not yet taken by the buffer process.
 _UNSENT_BYTES_MAX = 1 << 20
 
@@ -310,6 +312,9 @@ class Popen:
                 await _readable(fd)
             finally:
                 os.close(fd)
+        if self._sync._owner.killed_at is not None:
+            await _sleep(_TAKE_SECONDS)
+            self._sync._end_streams_of_killed(0)
         return cast(int, self._sync.returncode)
 
     async def communicate(self, input: Optional[bytes] = None) -> Tuple[Optional[bytes], Optional[bytes]]:
@@ -321,6 +326,8 @@ class Popen:
                 await self.stdin.aclose()
             except BrokenPipeError:
                 self.stdin.close()
+        if self._sync._owner.killed_at is not None:
+            await self.wait()
         # One after the other: neither can stop the child.
         out = await self.stdout.read() if self.stdout is not None else None
         err = await self.stderr.read() if self.stderr is not None else None
