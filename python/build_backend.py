@@ -62,6 +62,21 @@ def build_editable(wheel_directory: str, config_settings: Any = None, metadata_d
     return _write_wheel(wheel_directory, {f"_{NAME}.pth": f"{HERE / 'src'}\n".encode()})
 
 
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Any = None) -> str:
+    """Writes the metadata alone, without building the program, and returns their directory's name."""
+    version = _version()
+    name = f"{NAME}-{version}.dist-info"
+    directory = Path(metadata_directory, name)
+    for path, data in _information(version).items():
+        place = directory / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    return name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     """Writes the sources of the package alone, and returns the archive's name.
 
@@ -226,6 +241,14 @@ def _entry_points() -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def _information(version: str) -> dict[str, bytes]:
+    return {
+        "METADATA": _metadata(version),
+        "entry_points.txt": _entry_points(),
+        **{f"licenses/{name}": data for name, data in _licences().items()},
+    }
+
+
 def _write_wheel(directory: str, files: dict[str, bytes]) -> str:
     version = _version()
     binary, machine = _binary()
@@ -237,10 +260,8 @@ def _write_wheel(directory: str, files: dict[str, bytes]) -> str:
     files = {
         **files,
         script: binary.read_bytes(),
-        f"{information}/METADATA": _metadata(version),
+        **{f"{information}/{path}": data for path, data in _information(version).items()},
         f"{information}/WHEEL": ("\n".join(wheel) + "\n").encode(),
-        f"{information}/entry_points.txt": _entry_points(),
-        **{f"{information}/licenses/{name}": data for name, data in _licences().items()},
     }
     record = io.StringIO()
     writer = csv.writer(record, lineterminator="\n")
