@@ -309,6 +309,7 @@ def one_random_end(dice: random.Random, at: Any) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+@leaves_streams_open
 def test_random_ends_leave_nothing() -> None:
     """300 interrupts, kills and exceptions; the fixture looks for processes and descriptors."""
     dice = random.Random(14)

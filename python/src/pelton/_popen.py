@@ -89,6 +89,10 @@ class _Handle:
         self.owner = owner
         self._finalize = weakref.finalize(self, _end_abandoned, owner, os.getpid())
 
+    @property
+    def is_attached(self) -> bool:
+        return self._finalize.alive
+
     def detach(self) -> None:
         self._finalize.detach()
 
@@ -202,8 +206,14 @@ class Popen(subprocess.Popen[AnyStr]):
         self._limits: Tuple[str, Optional[str]] = (str(memory), None if disk is None else str(disk))
         streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
         _running_on[:] = [child for child in _running_on if child.poll() is None]
-        with DeferredInterrupt(), _lifetime.creation:
-            self._start(owner, streams, (args, bufsize, executable), positional, keywords)
+        try:
+            with DeferredInterrupt(), _lifetime.creation:
+                self._start(owner, streams, (args, bufsize, executable), positional, keywords)
+        except BaseException:
+            # An interrupt that came meanwhile: nobody has the object to close it.
+            if self._handle is not None and self._handle.is_attached:
+                self.close()
+            raise
 
     def _start(
         self,
