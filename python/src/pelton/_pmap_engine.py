@@ -234,9 +234,12 @@ class Engine:
         return chunk
 
     def _start(self) -> Link:
-        with DeferredInterrupt():
-            link = self._starter.start()
-            self._links[link.fd] = link
+        try:
+            with DeferredInterrupt():
+                link = self._starter.start()
+                self._links[link.fd] = link
+        except ConnectionError:
+            raise self._server_died() from None
         self.stats.jobs = max(self.stats.jobs, len(self._links))
         set_up(link, self._setup, self._source.shared_fd)
         return link
@@ -282,8 +285,11 @@ class Engine:
     def _hear_server(self) -> None:
         try:
             self._starter.look()
-        except EOFError:
-            raise WorkerDied("the process that starts the workers", None, -9, 0, self._done) from None
+        except (EOFError, ConnectionError):
+            raise self._server_died() from None
+
+    def _server_died(self) -> WorkerDied:
+        return WorkerDied("the start of workers", None, -9, 0, self._done)
 
     def _serve(self, link: Link, event: int) -> None:
         if event & select.POLLOUT:

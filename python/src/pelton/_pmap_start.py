@@ -161,6 +161,8 @@ class Server(Starter):
 
 
 def _start_server(its: socket.socket) -> int:
+    if not sys.executable:
+        raise RuntimeError("pelton: pmap: cannot start workers: sys.executable is not set; try start='fork'")
     package = os.path.dirname(os.path.abspath(__file__))
     # The package itself is not imported: a worker that needs it does so.
     code = (
