@@ -21,7 +21,7 @@ import measure
 
 JOBS = 2
 # What T1 and T2 count: a loop that the GIL does not let run in parallel.
-LOOP_COUNT = 10_000_000
+LOOP_COUNT = 50_000_000
 LOOP_TASKS = 4
 
 

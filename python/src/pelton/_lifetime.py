@@ -218,7 +218,7 @@ def wait_readable(fd: int, timeout: Optional[float]) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     # Rounded up, or the last millisecond would be spent in a busy loop.
-    limit = None if timeout is None else max(0, int(timeout * 1000) + 1)
+    limit = None if timeout is None else int(timeout * 1000) + 1 if timeout > 0 else 0
     events: List[Tuple[int, int]] = poll.poll(limit)
     return bool(events)
 

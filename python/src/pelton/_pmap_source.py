@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, Iterator, List, Optional
 
 from . import _lifetime
 from ._buffer import OwnedFile
+from ._lifetime import wait_readable
 from ._pmap_wire import BLOCK, ITEMS, NOTHING, PICKLED, RANGE, Encoded, encode
 from ._pmap_worker import EXTENT
 
@@ -29,6 +30,8 @@ _GROWTH = 8
 _FIRST_BYTES = 4096
 _FIRST_ITEMS = 1
 _ITEMS_MAX = 1 << 17
+# What is read from a pipe at once: as much as it holds.
+_READ_BYTES = 256 << 10
 
 
 @dataclass
@@ -174,9 +177,11 @@ class StreamLines(Source):
     """The lines of a pipe, a socket or a terminal. The caller passes them on in blocks."""
 
     def __init__(self, file: Any, fixed: Optional[int]) -> None:
-        super().__init__(Sizes(_BYTES_MAX // 16, _BYTES_MAX, fixed))
+        super().__init__(Sizes(_READ_BYTES, _BYTES_MAX, fixed))
         self._file = file
+        # The beginning of a line, and how many of its pieces are known to have no newline.
         self._rest: List[bytes] = []
+        self._searched = 0
         self._sent = 0
         # Python's buffer may hold something already, for which poll(2) would wait in vain.
         self._buffer_is_empty = False
@@ -186,25 +191,39 @@ class StreamLines(Source):
         return int(self._file.fileno()) if self._buffer_is_empty and not self.is_at_end else -1
 
     def next_chunk(self) -> Optional[Chunk]:
-        # The first read may block: no worker has anything to do yet.
-        self._buffer_is_empty = True
+        """Takes what is there, up to the size of a chunk, and waits only for its first byte."""
         read = getattr(self._file, "read1", self._file.read)
-        data = read(self.sizes.size)
-        if not data:
-            self.is_at_end = True
-            return self._block(b"")
-        return self._pass_on(data)
-
-    def _pass_on(self, data: bytes) -> Optional[Chunk]:
-        newline = data.rfind(b"\n")
-        if newline < 0:
+        taken = 0
+        while taken < self.sizes.size:
+            # The first read may block: no worker has anything to do yet.
+            if taken and not wait_readable(self._file.fileno(), 0):
+                break
+            data = read(_READ_BYTES)
+            # Later ones find nothing in Python's buffer, so poll(2) tells whether they block.
+            self._buffer_is_empty = True
+            if not data:
+                self.is_at_end = True
+                data, self._rest = b"".join(self._rest), []
+                return self._block(data)
             self._rest.append(data)
-            return None
-        return self._block(data[: newline + 1], data[newline + 1 :])
+            taken += len(data)
+        return self._cut()
 
-    def _block(self, end: bytes, rest: bytes = b"") -> Optional[Chunk]:
-        data = b"".join([*self._rest, end])
-        self._rest = [rest] if rest else []
+    def _cut(self) -> Optional[Chunk]:
+        """Returns the whole lines, and keeps the beginning of the next."""
+        at = len(self._rest) - 1
+        while at >= self._searched and b"\n" not in self._rest[at]:
+            at -= 1
+        if at < self._searched:
+            self._searched = len(self._rest)
+            return None
+        newline = self._rest[at].rfind(b"\n")
+        data = b"".join([*self._rest[:at], self._rest[at][: newline + 1]])
+        self._rest = [piece for piece in (self._rest[at][newline + 1 :], *self._rest[at + 1 :]) if piece]
+        self._searched = len(self._rest)
+        return self._block(data)
+
+    def _block(self, data: bytes) -> Optional[Chunk]:
         if not data:
             return None
         start, self._sent = self._sent, self._sent + len(data)
