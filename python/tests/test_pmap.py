@@ -282,18 +282,23 @@ def test_abandoned_loop_ends_the_workers() -> None:
 
 
 def test_slow_source_does_not_delay_results() -> None:
-    sent: List[float] = []
+    taken = 0
 
     def items() -> Iterator[int]:
-        for number in range(5):
-            sent.append(time.monotonic())
+        nonlocal taken
+        for number in range(12):
+            taken += 1
             yield number
             time.sleep(0.1)
 
-    arrived = [time.monotonic() for _ in pmap(double, items())]
-    # The first has to wait for the workers' start.
-    delays = [after - before for before, after in zip(sent[2:], arrived[2:])]
-    assert min(delays) < 0.1
+    arrived = 0
+    waiting = []
+    for _ in pmap(double, items()):
+        arrived += 1
+        waiting.append(taken - arrived)
+    # A result arrives before the iterable is asked for the next item; at least once of ten times,
+    # however busy the machine is.
+    assert 0 in waiting[1:-1]
 
 
 # Errors.

@@ -32,7 +32,7 @@ _CHUNKS_PER_WORKER = 2
 # Where fn waits for something outside, more workers than CPUs help: so many times at most.
 _JOBS_PER_CPU = 4
 # How long a result takes to arrive after it was computed, on a busy machine.
-_RESULT_SECONDS = 0.01
+_RESULT_SECONDS = 0.02
 # An iterable that takes longer than this for a chunk may make results wait.
 _SLOW_PULL_SECONDS = 0.005
 # What fn is watched for before that is decided.
