@@ -21,7 +21,7 @@ import measure
 
 JOBS = 2
 # What T1 and T2 count: a loop that the GIL does not let run in parallel.
-LOOP_COUNT = 50_000_000
+LOOP_COUNT = 20_000_000
 LOOP_TASKS = 4
 
 
@@ -230,12 +230,13 @@ def make_input(path: str, megabytes: int, line_bytes: int = 100) -> int:
     return count
 
 
-def lines_table(runs: int, megabytes: int, line_bytes: int, cost: str) -> str:
+def lines_table(runs: int, megabytes: int, line_bytes: int, cost: str, only: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "lines")
         count = make_input(path, megabytes, line_bytes)
         cases = [("loop", 0), *(("pool", chunk) for chunk in POOL_CHUNKS[cost])]
         cases += [(name, 0) for name in ("pmap", "pmap-pipe", "pmap-iterable", "pfold")]
+        cases = [(name, chunk) for name, chunk in cases if not only or name in ("loop", *only.split(","))]
         each = measure.run_case(__file__, ["--case", "bare:", "--cost", cost, "--path", path])["out"]
         found: Dict[Any, List[Dict[str, Any]]] = {key: [] for key in cases}
         for _ in range(runs):
@@ -243,6 +244,7 @@ def lines_table(runs: int, megabytes: int, line_bytes: int, cost: str) -> str:
                 words = ["--case", f"lines:{name}", "--cost", cost, "--path", path, "--chunk", str(chunk)]
                 found[name, chunk].append(measure.run_case(__file__, words))
     command = f"lines --cost {cost} --megabytes {megabytes} --line-bytes {line_bytes} --runs {runs}"
+    command += f" --only {only}" if only else ""
     return (
         f"### {megabytes} MB of lines, a function of {each * 1e6:.3g} µs\n\n"
         f"`python bench/pmap.py {command}`: {count:,} lines. Overhead: user+sys of all processes, less that "
@@ -330,6 +332,7 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", default=["loop", "lines", "endless"])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--only", default="", help="of the ways over lines: pool,pmap")
     parser.add_argument("--line-bytes", type=int, default=100)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--output")
@@ -346,7 +349,7 @@ def main() -> None:
         if name == "loop":
             parts.append(loop_table(arguments.runs, arguments.python))
         elif name == "lines":
-            parts.append(lines_table(arguments.runs, arguments.megabytes, arguments.line_bytes, arguments.cost))
+            parts.append(lines_table(arguments.runs, arguments.megabytes, arguments.line_bytes, arguments.cost, arguments.only))
         else:
             parts.append(endless_table())
         print(parts[-1], flush=True)

@@ -132,7 +132,7 @@ def pmap(
             enough, up to four times more if fn waits for something else than a CPU.
         ordered: Whether results come in the order of the items; else as they are ready.
         chunk: How many items (in a file: bytes) a worker gets at once. "auto": as many as take
-            30 ms by the measured cost.
+            50 ms by the measured cost.
         start: "forkserver": workers are forked from a fresh interpreter. It never imports
             `__main__`, so a script needs no `if __name__ == "__main__"`; functions of `__main__`,
             lambdas and closures are sent by value, by `cloudpickle` if it is installed, and then

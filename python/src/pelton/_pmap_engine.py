@@ -339,7 +339,8 @@ class Engine:
         stats._now()
         self.progress += chunk.size
         largest = max(size_bytes, chunk.encoded.bytes_in_all())
-        self._source.sizes.learn(chunk.size, (load + fn + dump) / 1e9, largest)
+        # Without the time in which other programs had the CPU: chunks must not shrink for that.
+        self._source.sizes.learn(chunk.size, (load + fn - min(runnable, fn) + dump) / 1e9, largest)
         self._jobs.learn(stats)
         self._put(chunk, _Result(values, size_bytes))
 

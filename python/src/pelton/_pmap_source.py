@@ -20,7 +20,7 @@ __all__ = ["Chunk", "Source", "open_source"]
 
 # A chunk takes this long to compute: much longer than to send, and short enough to share the work
 # evenly and to show progress.
-CHUNK_SECONDS = 0.03
+CHUNK_SECONDS = 0.05
 # How long the caller may take items before it looks after its workers.
 _PULL_SECONDS = 0.02
 # A chunk's items, packed, and its results.
