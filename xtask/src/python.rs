@@ -266,9 +266,11 @@ fn test_with(python_of: &Python, wheel: &Path, dir: &Path, lock: Lock) -> Outcom
     let mut smoke = python(&alone, ["-c", SMOKE]);
     step(&format!("Python {}, with nothing but the wheel", python_of.version), &mut smoke)?;
     let program = environment(python_of, wheel, dir, Some(lock))?;
-    let test =
-        ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-n", "4", "tests", "--pyargs", "pelton"];
-    step(&format!("tests of the package, Python {}", python_of.version), &mut python(&program, test))
+    // A test that hangs must not hang everything: this package is about that.
+    let mut test = python(Path::new("timeout"), ["--kill-after=10", LIMIT]);
+    test.arg(&program).args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-n", "4"]);
+    test.args(["-o", "faulthandler_timeout=120", "tests", "--pyargs", "pelton"]);
+    step(&format!("tests of the package, Python {}", python_of.version), &mut test)
 }
 
 /// Runs the tests with every tool there, and the type checkers.
