@@ -210,11 +210,10 @@ class Engine:
         return None
 
     def _may_grow(self) -> bool:
-        """Whether another worker can help: not while chunks take less time than to hand them out."""
-        if not self._links or not self._jobs.is_elastic:
-            return True
+        """Whether another worker can help: not where chunks take less time than to hand them out."""
         stats = self.stats
-        return stats.chunks >= len(self._links) and stats.seconds_fn > stats.seconds_pickling / 2
+        # Nothing is known before the first result. A worker costs 2 ms, and waiting may cost more.
+        return not stats.chunks or stats.seconds_fn > stats.seconds_pickling / 2
 
     def _has_room(self) -> bool:
         window = self.stats.chunks and 8 * self._jobs.most + 8 or 2 * self._jobs.most
