@@ -115,7 +115,11 @@ class Server(Starter):
         return link
 
     def look(self) -> None:
-        data = self._control.recv(1 << 16)
+        try:
+            data = self._control.recv(1 << 16, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            # `death` took it, since poll(2) announced it.
+            return
         if not data:
             raise EOFError
         self._told += data
