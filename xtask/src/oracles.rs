@@ -36,18 +36,22 @@ const RELEASES: [Release; 5] = [
 const PACKAGES: &str = "bsdextrautils,busybox,gawk,jq,libc-bin,locales,mawk,original-awk";
 
 /// The tools that have kernels, and their paths in a root.
-const TOOLS: [&str; 31] = [
+const TOOLS: [&str; 38] = [
     "awk",
+    "base64",
+    "basename",
     "busybox",
     "cat",
     "comm",
     "cut",
+    "dirname",
     "echo",
     "expand",
     "find",
     "fold",
     "gawk",
     "grep",
+    "gzip",
     "head",
     "join",
     "jq",
@@ -59,6 +63,9 @@ const TOOLS: [&str; 31] = [
     "rev",
     "sed",
     "seq",
+    "sha1sum",
+    "sha224sum",
+    "sha256sum",
     "sort",
     "tac",
     "tail",

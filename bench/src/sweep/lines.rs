@@ -15,9 +15,11 @@ const fn of(tool: &'static str, texts: &'static [&'static str]) -> Lines {
 /// All command lines.
 pub const ALL: &[Lines] = &[
     of("cat", &["cat @", "cat -n @", "cat -A @", "cat -s @", "cat -b @", "cat -E @", "cat -v @"]),
+    of("base64", &["base64 @", "base64 -w 0 @", "base64 @ | base64 -d"]),
     of("tac", &["tac @"]),
     of("rev", &["rev @"]),
     of("nl", &["nl @", "nl -ba @", "nl -w3 -s: @"]),
+    of("gzip", &["gzip -dc packed.gz", "zcat packed.gz | wc -l", "gunzip -c packed.gz | grep the"]),
     of("head", &["head -n 100000 @", "head -n -5 @", "head -c 5000000 @", "head -c -10 @"]),
     of("tail", &["tail -n 100000 @", "tail -n +3 @", "tail -c 5000000 @", "tail -c +10 @"]),
     of(
@@ -172,8 +174,16 @@ pub const ALL: &[Lines] = &[
         ],
     ),
     of("seq", &["seq 2000000", "seq 1 0.5 300000", "seq -w 1000000", "seq -f %05g 500000"]),
+    of("sha256sum", &["sha256sum @", "sha1sum @"]),
     of("tee", &["tee /dev/null", "tee copy"]),
+    of(
+        "basename",
+        &[
+            "find tree -name '9*' | xargs -n 1 basename | sort",
+            "find tree -name '9*' | xargs dirname | uniq -c",
+        ],
+    ),
     of("xargs", &["xargs -n 2000 echo", "head -n 60 @ | tr -d \"'\\\"\" | xargs -n 1 echo"]),
-    of("others", &["md5sum @", "base64 @", "od -c @", "cat @ @ | wc -l", "cat @ missing | wc -l"]),
+    of("others", &["md5sum @", "od -c @", "cat @ @ | wc -l", "cat @ missing | wc -l"]),
     of("find", &["find tree -type f -exec wc {} +", "find tree -name '*7*'", "find tree -type f | wc -l"]),
 ];

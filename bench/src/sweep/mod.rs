@@ -252,6 +252,8 @@ fn place(bench: &Bench) -> Outcome<Place> {
     let prose = std::fs::read_to_string(place.dir.join("prose"))?;
     let few: Vec<&str> = prose.lines().take(FEW_LINES).collect();
     std::fs::write(place.dir.join("few"), few.join("\n") + "\n")?;
+    let packed = std::process::Command::new("gzip").arg("-c").arg(place.dir.join("prose")).output()?;
+    std::fs::write(place.dir.join("packed.gz"), packed.stdout)?;
     for folder in 0..40 {
         let folder = place.dir.join(format!("tree/{folder}"));
         std::fs::create_dir_all(&folder)?;

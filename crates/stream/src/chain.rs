@@ -134,6 +134,13 @@ impl Chain {
         }
     }
 
+    /// Tells the first kernel that its input could not be read to its end, before [`end_input`](Chain::end_input).
+    pub fn input_is_unreadable(&mut self) {
+        if let Some(first) = self.links.first_mut() {
+            first.kernel.notice(Notice::UnreadableInput);
+        }
+    }
+
     /// Grants these resources to all kernels. `itself` has the real command of each kernel
     /// ([`Resources::itself`]).
     pub fn attach(&mut self, resources: &Resources, itself: &[Option<Arc<dyn Programs>>]) {

@@ -60,6 +60,8 @@ pub enum Notice<'a> {
     Inputs(&'a [InputKind]),
     /// The kind of the next input, where it was not known at the beginning.
     NextInput(InputKind),
+    /// The current input could not be read to its end, which follows.
+    UnreadableInput,
     /// The bytes of one read, before [`Kernel::push`] gets them cut as [`Kernel::framing`] says. For grep,
     /// which prints nothing of a read that has a NUL in it. Sent to kernels that read records.
     Arrival(&'a [u8]),

@@ -391,7 +391,10 @@ impl Engine {
     }
 
     fn native(&mut self, command: &dyn Command, case: &Case, block_bytes: usize) -> io::Result<Answer> {
-        self.with_means(command, case, block_bytes, None)
+        // For what a kernel leaves to the real tool.
+        let itself = command.facts().input.reads_again.map(|_| self.oracle.again(self.name_of(case)));
+        let resources = itself.map(|itself| Resources { itself: Some(itself), ..Resources::default() });
+        self.with_means(command, case, block_bytes, resources.as_ref())
     }
 
     fn with_means(

@@ -85,6 +85,15 @@ pub fn all() -> Vec<Case> {
         ),
         case("mawk", &[b"function f() {s = \"q\"; return \"z\"} {s = s f(); print s}"], b"a\nb\n"),
         // gawk warns of an escape that needs none.
+        case("gawk", &[b"{ x = $9; y = h ^ (N - 1); print (x == y), (y == \"+inf\"), (y < \"a\"); z = -y; print (z == \"\"), z \"\" }"], b"\n"),
+        case("gawk", &[b"/^[a-c]?\\/*./"], b"\xf4\x90\x80\x80;").utf8(),
+        case("gawk", &[b"{ printf $1 }"], b"%d abc\n"),
+        case("gawk", &[b"{ $2 = \"x\"; y = $0; printf $1 }"], b"50% b c\n%s b c\n"),
+        case("mawk", &[b"{ printf $0; print NR }"], b"a%%b\n100%s sure\n"),
+        case("gawk", &[b"{ x = 1\n  y = length($1)\n  if (x)\n    print 1 / $2 }"], b"a 1\nb 0\n"),
+        case("gawk", &[b"function f(a) {\n  return a / 1 }\n{ x = f(2) / $1\n}"], b"1\n0\n"),
+        case("gawk", &[b"/a{b/ { print \"a\" } /a {/ { print \"b\" } /\\<b\\>/ { print \"c\" } { gsub(/\\y/, \"|\"); print }"], b"a{b\na {\nab b\n"),
+        case("mawk", &[b"{ $1 = $2 = \"\"; print } /a$ *$/ /\\s/"], b"a b c\ns\n"),
         case("gawk", &[b"{$1=\"\\/\"}1"], b"a"),
         // By its number, $0 is not always assigned.
         case("mawk", &[b"{x=0;$x++;print}"], b"1"),

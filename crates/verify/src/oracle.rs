@@ -7,10 +7,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use pelton_stream::{Programs, Started};
 use pelton_sys::scratch;
+use pelton_sys::wait::Ended;
 use pelton_sys::watchdog::Watchdog;
 
 use crate::Case;
@@ -28,6 +31,13 @@ pub struct Answer {
 
 /// The real tool.
 pub struct Oracle {
+    call: Call,
+    watchdog: Watchdog,
+}
+
+/// How the tool is called.
+#[derive(Clone)]
+struct Call {
     /// Working directory: in memory if possible, removed at the end.
     folder: PathBuf,
     program: PathBuf,
@@ -35,7 +45,6 @@ pub struct Oracle {
     builtin: Option<String>,
     /// Directory with the locales of the tool's system, if not this one's.
     locales: Option<PathBuf>,
-    watchdog: Watchdog,
 }
 
 /// Time limit of a call: shrunk cases may never end. An xargs that starts a hundred programs takes a second on a busy
@@ -65,6 +74,9 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
 ];
 /// A variable that is not in it.
 pub(crate) const NOT_SET: &[u8] = b"E_UNSET";
+
+/// The standard input of a call, if that is a file.
+const STDIN: &str = ".stdin";
 
 /// What names of working directories begin with; the process id follows.
 const FOLDER: &str = "pelton-verify-";
@@ -97,20 +109,21 @@ impl Oracle {
         // Fails if it exists: another user may have made it.
         let made = |root: &Path| fs::create_dir(root.join(&name)).map(|()| root.join(&name));
         let folder = if has_room { made(&shared).or_else(|_| made(&disk))? } else { made(&disk)? };
-        Ok(Oracle { folder, program, builtin: None, locales: None, watchdog: Watchdog::new(PATIENCE) })
+        let call = Call { folder, program, builtin: None, locales: None };
+        Ok(Oracle { call, watchdog: Watchdog::new(PATIENCE) })
     }
 
     /// Makes the program a shell that runs this builtin.
     #[must_use]
     pub fn of_builtin(mut self, name: &str) -> Self {
-        self.builtin = Some(name.to_owned());
+        self.call.builtin = Some(name.to_owned());
         self
     }
 
     /// Gives the program the locales of this directory.
     #[must_use]
     pub fn with_locales(mut self, folder: PathBuf) -> Self {
-        self.locales = Some(folder);
+        self.call.locales = Some(folder);
         self
     }
 
@@ -121,7 +134,7 @@ impl Oracle {
     /// If a file cannot be written, or the program cannot be started.
     pub fn run(&self, case: &Case, locale: &str) -> io::Result<Option<Answer>> {
         for (name, content) in &case.files {
-            fs::write(self.folder.join(name), content)?;
+            fs::write(self.call.folder.join(name), content)?;
         }
         self.answer(&case.args, &case.stdin, case.piped, locale)
     }
@@ -137,14 +150,14 @@ impl Oracle {
         piped: bool,
         locale: &str,
     ) -> io::Result<Option<Answer>> {
-        let mut command = self.command(args, locale);
+        let mut command = self.call.command(args, locale);
         let mut feed = None;
         if piped {
             let (read, write) = io::pipe()?;
             command.stdin(read);
             feed = Some(write);
         } else {
-            let path = self.folder.join(".stdin");
+            let path = self.call.folder.join(STDIN);
             fs::write(&path, stdin)?;
             command.stdin(File::open(path)?);
         }
@@ -159,6 +172,13 @@ impl Oracle {
         Ok((!has_timed_out && !too_much).then_some(Answer { stdout, stderr, status }))
     }
 
+    /// Returns what starts the tool again, for kernels that leave data to it.
+    pub fn again(&self, locale: &str) -> Arc<dyn Programs> {
+        Arc::new(Again { call: self.call.clone(), locale: locale.to_owned() })
+    }
+}
+
+impl Call {
     fn command(&self, args: &[Vec<u8>], locale: &str) -> Command {
         let mut command = Command::new(&self.program);
         // Messages start with the name as the shell would pass it.
@@ -177,6 +197,51 @@ impl Oracle {
             // Ended with all that it starts.
             .process_group(0);
         command
+    }
+}
+
+/// The tool over the files of the case, in one locale.
+struct Again {
+    call: Call,
+    locale: String,
+}
+
+impl Programs for Again {
+    fn start(&self, words: Vec<Vec<u8>>) -> io::Result<Box<dyn Started>> {
+        self.start_again(words, None)
+    }
+
+    fn start_again(&self, words: Vec<Vec<u8>>, back: Option<u64>) -> io::Result<Box<dyn Started>> {
+        let stdin = match back {
+            Some(_) => File::open(self.call.folder.join(STDIN))?.into(),
+            None => Stdio::null(),
+        };
+        let output = self.call.command(&words, &self.locale).stdin(stdin).output()?;
+        let code = output.status.code().unwrap_or(-1);
+        Ok(Box::new(Answered { stdout: io::Cursor::new(output.stdout), stderr: output.stderr, code }))
+    }
+}
+
+/// What a tool printed that has ended.
+struct Answered {
+    stdout: io::Cursor<Vec<u8>>,
+    stderr: Vec<u8>,
+    code: i32,
+}
+
+impl Read for Answered {
+    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        self.stdout.read(block)
+    }
+}
+
+impl Started for Answered {
+    fn said(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.stderr)
+    }
+
+    fn end(self: Box<Self>) -> io::Result<Ended> {
+        Ok(Ended::Exited(self.code))
     }
 }
 
@@ -206,6 +271,6 @@ fn read_all(from: Option<impl Read>) -> io::Result<Vec<u8>> {
 
 impl Drop for Oracle {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_dir_all(&self.call.folder);
     }
 }

@@ -9,7 +9,7 @@ use super::compile::InitialState;
 use super::lex::unescape;
 use super::names::{bodies, is_special};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_part, each_expr, each_statement, every_expr, every_statement};
+use super::visit::{any_below, any_part, each_expr, each_statement, every_expr, every_statement};
 
 /// A command line.
 #[derive(Debug)]
@@ -112,8 +112,11 @@ impl Line {
 
 /// Parses the value of -F.
 fn separator(value: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
-    if matches!(value, [] | b"t") {
-        return Declined::because("-F t, or -F of nothing");
+    if value.is_empty() {
+        return Declined::because("-F of nothing");
+    }
+    if value == b"t" && dialect == Dialect::Portable {
+        return Declined::because("-F t");
     }
     unescape(value, dialect)
 }
@@ -129,20 +132,71 @@ fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
     Ok((name, unescape(&text[at + 1..], dialect)?))
 }
 
-/// Returns the variables of the command line that the program never changes.
+/// Returns the variables that always have the same value: those of the command line that the program never changes, and those
+/// to which only BEGIN gives a value, before anything uses them.
 fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
-    let mut constants: BTreeMap<String, Vec<u8>> = line.variables.iter().cloned().collect();
+    let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut change = |name| *changes.entry(name).or_default() += 1;
     every_expr(program, &mut |expr| {
         if let Some(Expr::Name(name)) = expr.changed_place().map(Expr::bare) {
-            constants.remove(name);
+            change(name);
+        }
+        if let Expr::Getline(parts) = expr {
+            parts.iter().for_each(|part| {
+                if let Expr::Name(name) = part.bare() {
+                    change(name)
+                }
+            });
         }
     });
     every_statement(program, &mut |statement| {
         if let Statement::ForIn(name, ..) = statement {
-            constants.remove(name);
+            change(name);
         }
     });
-    constants
+    let is_given = |name: &str| line.variables.iter().any(|(given, _)| given == name);
+    let first = first_values(program)
+        .filter(|(name, _)| changes.get(name) == Some(&1) && !is_given(name) && !is_special(name))
+        .map(|(name, value)| (name.to_owned(), value));
+    let unchanged = line.variables.iter().filter(|(name, _)| !changes.contains_key(name.as_str())).cloned();
+    first.chain(unchanged).collect()
+}
+
+/// Returns the strings that BEGIN gives to variables before anything uses them.
+fn first_values(program: &Program) -> impl Iterator<Item = (&str, Vec<u8>)> {
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    let may_leave = |statement: &Statement| {
+        any_below(statement, |inner| {
+            matches!(inner, Statement::Exit(_))
+                || inner
+                    .parts()
+                    .0
+                    .into_iter()
+                    .any(|expr| any_part(expr, |part| matches!(part, Expr::Call(..) | Expr::Getline(_))))
+        })
+    };
+    let statements = program.begin.iter().flatten().take_while(move |statement| !may_leave(statement));
+    statements.filter_map(move |statement| {
+        let first = match statement {
+            Statement::Expr(Expr::Assign(place, value)) => match (&**place, value.bare()) {
+                (Expr::Name(name), Expr::Text(text)) if !used.contains(name.as_str()) => {
+                    Some((name.as_str(), text.clone()))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        each_statement(statement, &mut |inner| {
+            for expr in inner.parts().0 {
+                each_expr(expr, &mut |part| {
+                    if let Expr::Name(name) = part {
+                        _ = used.insert(name)
+                    }
+                });
+            }
+        });
+        first
+    })
 }
 
 fn is_name(text: &[u8]) -> bool {
@@ -178,6 +232,7 @@ pub(super) fn given<'a>(
         kept: None,
         source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
         prints_into_files: false,
+        ahead: None,
         read_files: Vec::new(),
         constants: constants(line, program),
     };
@@ -356,7 +411,7 @@ fn refuse_odd_counts(program: &Program) -> Accept<()> {
         Expr::Update(arith, place, value) if is_count(place) => {
             odd |= !arith.is_additive() || !is_whole(value);
         }
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => odd |= is_count(&args[2]),
+        Expr::Builtin(..) => odd |= expr.changed_place().is_some_and(is_count),
         _ => {}
     });
     for (_, statement) in bodies(program) {

@@ -30,7 +30,11 @@ pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bo
         _ => {}
     });
     every_statement(program, &mut |statement| {
-        may |= matches!(statement, Statement::ForIn(name, ..) if name == "NF");
+        may |= match statement {
+            Statement::ForIn(name, ..) => name == "NF",
+            Statement::Printf(args, _) => super::lone_format::may_ask(args),
+            _ => false,
+        };
     });
     may
 }

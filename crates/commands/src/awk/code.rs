@@ -67,6 +67,8 @@ pub(super) struct Code {
 
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
+    /// The line of the pattern, if messages name it.
+    pub(super) line: Option<usize>,
     pub(super) when: When,
     pub(super) action: Vec<Do>,
 }
@@ -173,6 +175,10 @@ pub(super) enum Do {
     Close(Get),
     /// With whether a called function may print first.
     Printf(Vec<Piece>, Vec<Get>, bool),
+    /// Prints a format without arguments, made while the program runs; with whether a called function may print first.
+    PrintFormat(Get, bool),
+    /// What follows lies in this line of the program.
+    Line(usize),
     /// Adds to a sum that is read only at the end; times 1 or -1.
     Add(LValue, Get, f64),
     If(Get, Vec<Do>, Vec<Do>),
@@ -267,6 +273,8 @@ pub(super) enum Get {
     Split(Box<Get>, Table, usize),
     /// Reads the next line of the file with this number into a variable.
     ReadLine(usize, Box<LValue>),
+    /// Takes the next record of the input.
+    NextRecord(Box<LValue>),
     Substitute {
         all: bool,
         pattern: usize,
@@ -462,6 +470,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Substitute { .. }
             | Get::Find(..)
             | Get::ReadLine(..)
+            | Get::NextRecord(_)
             | Get::Of(LValue::FieldCount)
     )
 }
@@ -541,7 +550,11 @@ mod tests {
         let rule = |texts: &&[&str]| {
             let mut set = OneOf::default();
             texts.iter().for_each(|text| set.add(&Text::new(text.as_bytes())));
-            Rule { when: When::If(Get::OneOf(Box::new(Get::Of(LValue::Record)), set)), action: Vec::new() }
+            Rule {
+                line: None,
+                when: When::If(Get::OneOf(Box::new(Get::Of(LValue::Record)), set)),
+                action: Vec::new(),
+            }
         };
         texts.iter().map(rule).collect()
     }
@@ -550,7 +563,7 @@ mod tests {
     fn the_first_that_holds_is_chosen() {
         let mut rules = rules(&[&["{", "["], &["ab", "[", ""], &["}", "ab"]]);
         rules[2].action.push(Do::Next);
-        rules.push(Rule { when: When::Always, action: vec![Do::Next] });
+        rules.push(Rule { line: None, when: When::Always, action: vec![Do::Next] });
         let choice = Code::choice_of(&rules, true).expect("three that compare");
         for (record, rule) in
             [("{", 0), ("[", 0), ("ab", 1), ("", 1), ("}", 2), ("x", 3), ("abc", 3), ("\u{e9}", 3)]
@@ -564,6 +577,8 @@ mod tests {
     #[test]
     fn one_alone_is_asked() {
         assert!(Code::choice_of(&rules(&[&["a"]]), true).is_none());
-        assert!(Code::choice_of(&[Rule { when: When::Always, action: Vec::new() }], true).is_none());
+        assert!(
+            Code::choice_of(&[Rule { line: None, when: When::Always, action: Vec::new() }], true).is_none()
+        );
     }
 }

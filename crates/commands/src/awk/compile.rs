@@ -11,12 +11,14 @@ use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
 use super::kept_order::{KeyOrder, Known};
+use super::lone_format;
 use super::names::{Names, Owner};
-use super::pattern::Pattern;
+use super::next_record::{self, Ahead};
+use super::pattern::{Pattern, Purpose};
 use super::read_lines::ReadFile;
 use super::rules;
 use super::text::Text;
-use super::tree::{Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
+use super::tree::{self, Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
 use super::value::Value;
 
 /// The compiled program, with the parts that each machine copies.
@@ -25,6 +27,8 @@ pub(super) struct Compiled {
     pub(super) code: Code,
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
+    /// What a program with `getline` needs.
+    pub(super) ahead: Option<Ahead>,
     /// The arrays whose order is known ([`InitialState::kept`]).
     pub(super) kept: Option<(Vec<usize>, KeyOrder)>,
 }
@@ -46,6 +50,8 @@ pub(super) struct InitialState<'a> {
     /// Where the program comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
     pub(super) prints_into_files: bool,
+    /// How many records `getline` may take, and the rules with it.
+    pub(super) ahead: Option<(usize, Vec<&'a tree::Rule>)>,
     /// Files of which BEGIN reads lines.
     pub(super) read_files: Vec<ReadFile>,
     /// The variables of the command line that never change.
@@ -105,7 +111,10 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         [] => b'\n',
         _ => return Declined::because("an RS that is not one character"),
     };
-    let (gate, choice) = (Code::gate_of(&rules), Code::choice_of(&rules, end.is_empty()));
+    let ahead = given.ahead.as_ref().map(|(records, rules)| compiler.ahead(*records, rules)).transpose()?;
+    // A rule may take records that have no effect by themselves.
+    let alone: &[Rule] = if ahead.is_none() { &rules } else { &[] };
+    let (gate, choice) = (Code::gate_of(alone), Code::choice_of(alone, end.is_empty()));
     let sums = compiler.sums();
     let code = Code {
         name: given.name,
@@ -130,7 +139,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         let numbers = known.arrays.iter().filter_map(|name| compiler.tables.get(name).copied());
         (numbers.collect(), known.order.clone())
     });
-    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators, kept })
+    Ok(Compiled { code, patterns: compiler.patterns, separators: compiler.separators, ahead, kept })
 }
 
 /// Returns the separator for this value of FS or argument of `split`.
@@ -142,7 +151,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
         [byte] => Separator::Byte(*byte),
         [b'\\', byte] if byte.is_ascii_punctuation() && *byte != b'\\' => {
             // Parsed as an expression, so that an invalid escape is declined.
-            Pattern::new(text, dialect)?;
+            Pattern::new(text, dialect, Purpose::Find)?;
             Separator::Byte(*byte)
         }
         [b'[', byte, b']'] if !matches!(byte, b'^' | b'\\' | b'[') => Separator::Byte(*byte),
@@ -155,7 +164,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
                 return Declined::because("an anchor in FS");
             }
             super::exact_patterns::check_find(expression, dialect)?;
-            let pattern = Pattern::new(expression, dialect)?;
+            let pattern = Pattern::new(expression, dialect, Purpose::Find)?;
             if pattern.may_match_nothing() {
                 return Declined::because("an FS that may match nothing");
             }
@@ -261,7 +270,13 @@ impl Compiler<'_> {
                 When::Range(self.ranges - 1, self.get(start)?, self.get(end)?)
             }
         };
-        Ok(Rule { when, action: self.statements(&rule.action)? })
+        Ok(Rule { line: rule.line, when, action: self.statements(&rule.action)? })
+    }
+
+    fn ahead(&mut self, records: usize, rules: &[&tree::Rule]) -> Accept<Ahead> {
+        let tests = next_record::tests(self.program, rules);
+        let tests = tests.map(|tests| tests.into_iter().map(|test| self.get(test)).collect::<Accept<_>>());
+        Ok(Ahead { records, tests: tests.transpose()? })
     }
 
     fn blocks(&mut self, blocks: &[Vec<Statement>]) -> Accept<Vec<Do>> {
@@ -300,7 +315,13 @@ impl Compiler<'_> {
             return Declined::because("a side effect: print |");
         }
         let print = print(self)?;
-        if matches!(print, Do::Print(_, true) | Do::Printf(_, _, true)) {
+        if matches!(print, Do::PrintFormat(..)) && !rules::is_gawk() {
+            return Declined::because("a format that is made while the program runs, and printed elsewhere");
+        }
+        if matches!(
+            print,
+            Do::Print(_, true) | Do::Printf(_, _, true) | Do::PrintFormat(_, true) | Do::If(..)
+        ) {
             return Declined::because("a function that prints, called for what is printed elsewhere");
         }
         if to.is_standard_error() {
@@ -326,9 +347,29 @@ impl Compiler<'_> {
     }
 
     fn printf(&mut self, args: &[Expr]) -> Accept<Do> {
+        if let Expr::If(test, yes, no) = args[0].bare() {
+            return self.printf_either(test, yes, no, &args[1..]);
+        }
+        if let [format] = args
+            && self.known_text(format).is_none()
+        {
+            let (format, calls) = self.printed(|it| it.get(format))?;
+            self.prints = true;
+            return lone_format::statement(format, calls, self.given.dialect);
+        }
         let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
         self.prints = true;
         Ok(Do::Printf(pieces, gets, calls))
+    }
+
+    /// Compiles `printf (test ? yes : no), …`.
+    fn printf_either(&mut self, test: &Expr, yes: &Expr, no: &Expr, rest: &[Expr]) -> Accept<Do> {
+        let test = self.get(test)?;
+        let [yes, no] = [yes, no].map(|format| {
+            let args: Vec<Expr> = std::iter::once(format.bare()).chain(rest).cloned().collect();
+            self.printf(&args)
+        });
+        Ok(Do::If(test, vec![yes?], vec![no?]))
     }
 
     fn statement(&mut self, statement: &Statement, all: &mut Vec<Do>) -> Accept<()> {
@@ -337,6 +378,7 @@ impl Compiler<'_> {
                 all.extend(self.statements(statements)?);
                 return Ok(());
             }
+            Statement::Line(line) => Do::Line(*line),
             statement if !self.in_block && self.is_sum(statement) => self.add(statement)?,
             Statement::Expr(Expr::Builtin(Builtin::Close, args)) if args.len() == 1 => {
                 self.prints = true;
@@ -444,32 +486,24 @@ impl Compiler<'_> {
 
     /// Returns the constant string of an expression, if known.
     pub(super) fn known_text(&self, expr: &Expr) -> Option<Vec<u8>> {
-        self.known_string(expr, &|_| None)
+        match expr.bare() {
+            Expr::Text(text) => Some(text.clone()),
+            Expr::Concat(left, right) => Some([self.known_text(left)?, self.known_text(right)?].concat()),
+            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
+            Expr::Name(name) => match self.names.owner(self.inside, name) {
+                Owner::Program => self.given.constants.get(name).cloned(),
+                Owner::Function(_) => None,
+            },
+            _ => None,
+        }
     }
 
     /// Returns the text of a pattern, if known: that of an expression, or a string of constants and of variables that never
     /// change.
     fn known_pattern(&self, expr: &Expr) -> Option<Vec<u8>> {
-        let value = |name: &str| match self.names.owner(self.inside, name) {
-            Owner::Program => self.given.constants.get(name).cloned(),
-            Owner::Function(_) => None,
-        };
         match expr {
             Expr::Regex(text) => Some(text.clone()),
-            other => self.known_string(other, &value),
-        }
-    }
-
-    /// Returns the string of an expression, if known; `value` returns that of a variable other than FS.
-    fn known_string(&self, expr: &Expr, value: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-        match expr.bare() {
-            Expr::Text(text) => Some(text.clone()),
-            Expr::Concat(left, right) => {
-                Some([self.known_string(left, value)?, self.known_string(right, value)?].concat())
-            }
-            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
-            Expr::Name(name) => value(name),
-            _ => None,
+            other => self.known_text(other),
         }
     }
 
@@ -477,16 +511,20 @@ impl Compiler<'_> {
     pub(super) fn pattern_to_find(&mut self, expr: &Expr) -> Accept<usize> {
         let text = self.known_pattern(expr).unwrap_or_default();
         super::exact_patterns::check_find(&text, self.given.dialect)?;
-        self.pattern(expr)
+        self.pattern_for(expr, Purpose::Find)
     }
 
     /// Returns the index of a pattern to match.
     pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
+        self.pattern_for(expr, Purpose::Match)
+    }
+
+    fn pattern_for(&mut self, expr: &Expr, purpose: Purpose) -> Accept<usize> {
         let Some(text) = self.known_pattern(expr) else {
             return Declined::because("a regular expression that is made while the program runs");
         };
         super::exact_patterns::check_match(&text, self.given.dialect)?;
-        self.patterns.push(Pattern::new(&text, self.given.dialect)?);
+        self.patterns.push(Pattern::new(&text, self.given.dialect, purpose)?);
         Ok(self.patterns.len() - 1)
     }
 

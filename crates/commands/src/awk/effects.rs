@@ -16,6 +16,9 @@ pub(super) enum Thing {
     Record,
 }
 
+/// The name of what `getline` counts on: no variable can have it.
+pub(super) const PLACE_IN_A_FILE: &str = "getline";
+
 /// Reads and writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
@@ -225,6 +228,10 @@ impl<'a> Looker<'a> {
 
     fn parts(&mut self, inside: Owner, expr: &Expr) -> Accept<Uses> {
         match expr {
+            // Which of them is assigned first makes no difference.
+            expr if expr.sets_fields_to_a_constant() => {
+                Ok(Uses { writes: BTreeSet::from([Thing::Record]), ..Uses::default() })
+            }
             // The target is not read; its index is.
             Expr::Assign(place, value) => {
                 let (made, index) = self.place(inside, place)?;
@@ -308,10 +315,15 @@ impl<'a> Looker<'a> {
                 uses.add(made);
                 Ok(uses)
             }
-            Expr::Builtin(Builtin::ReadLine, args) => {
+            Expr::Builtin(builtin @ (Builtin::ReadLine | Builtin::NextRecord), args) => {
                 // The place in the file is like a variable that it counts on.
-                let (mut uses, _) = self.place(inside, &args[0])?;
-                let place = Thing::Variable(Owner::Program, "getline".to_owned());
+                let (mut uses, index) = self.place(inside, &args[0])?;
+                uses.add(index);
+                if *builtin == Builtin::NextRecord {
+                    let counters = ["NR", "FNR"].map(|name| self.variable(Owner::Program, name));
+                    uses.writes.extend(counters);
+                }
+                let place = Thing::Variable(Owner::Program, PLACE_IN_A_FILE.to_owned());
                 uses.reads.insert(place.clone());
                 uses.writes.insert(place);
                 Ok(uses)

@@ -6,7 +6,7 @@ use super::arithmetic::{calculate, divides_by_zero, in_order, numbers};
 use super::characters::Case;
 use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
-use super::number::{self, written};
+use super::number::{self, written, written_to_compare};
 use super::rules;
 use super::text::same;
 use super::tree::Order;
@@ -116,6 +116,7 @@ impl Machine {
             Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
             Get::Substitute { all, pattern, by, place } => self.substitute(*all, *pattern, by, place)?,
             Get::Find(text, pattern) => self.find(text, *pattern)?,
+            Get::NextRecord(place) => self.next_record(place)?,
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
             expr => self.value(expr)?.number(),
         })
@@ -140,7 +141,7 @@ impl Machine {
                 self.compare_number(*order, left, *right)
             }
             Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes()),
-            Get::OneOf(of, texts) => self.with_text(of, |text| texts.contains(text)),
+            Get::OneOf(of, texts) => self.with_text_of(of, written_to_compare, |text| texts.contains(text)),
             Get::Of(LValue::Global(place)) => Ok(self.globals[*place].is_true()),
             _ => self.is_true_made(expr),
         }
@@ -151,7 +152,9 @@ impl Machine {
             Get::Compare(order, left, right) => self.compare(*order, left, right)?,
             Get::CompareNumber(order, left, right) => self.compare_number(*order, left, *right)?,
             Get::CompareText(order, left, right) => self.compare_text(*order, left, right.bytes())?,
-            Get::OneOf(of, texts) => self.with_text(of, |text| texts.contains(text))?,
+            Get::OneOf(of, texts) => {
+                self.with_text_of(of, written_to_compare, |text| texts.contains(text))?
+            }
             Get::Match { negated, text, pattern } => self.matches(text, *pattern)? != *negated,
             Get::Not(inner) => !self.is_true(inner)?,
             Get::And(left, right) => self.is_true(left)? && self.is_true(right)?,
@@ -287,22 +290,33 @@ impl Machine {
         {
             return Ok(texts(order, left, right));
         }
-        self.with_text(left, |left| texts(order, left, right))
+        self.with_text_of(left, written_to_compare, |left| texts(order, left, right))
     }
 
     /// Passes an expression as a string to `with`, without a copy if possible.
     #[inline]
     pub(super) fn with_text<T>(&mut self, expr: &Get, with: impl FnOnce(&[u8]) -> T) -> Ran<T> {
+        self.with_text_of(expr, written, with)
+    }
+
+    /// Passes an expression to `with` as a string; `of_number` converts numbers.
+    #[inline]
+    fn with_text_of<T>(
+        &mut self,
+        expr: &Get,
+        of_number: fn(f64) -> Vec<u8>,
+        with: impl FnOnce(&[u8]) -> T,
+    ) -> Ran<T> {
         if let Some(field) = self.field_of(expr)? {
             let found = self.found(field);
             return Ok(match found.bytes() {
                 Some(text) => with(text),
-                None => with(&written(found.number())),
+                None => with(&of_number(found.number())),
             });
         }
         let of_value = |value: &Value| match value.bytes() {
             Some(text) => with(text),
-            None => with(&written(value.number())),
+            None => with(&of_number(value.number())),
         };
         match expr {
             Get::Of(place @ (LValue::Global(_) | LValue::Local(_) | LValue::Element(..))) => {
@@ -438,8 +452,8 @@ fn compare(order: Order, left: Operand, right: Operand) -> bool {
         (Operand::Text(left) | Operand::Both(_, left), Operand::Text(right) | Operand::Both(_, right)) => {
             left.cmp(right)
         }
-        (Operand::Number(number), Operand::Text(text)) => written(number).as_slice().cmp(text),
-        (Operand::Text(text), Operand::Number(number)) => text.cmp(&written(number)),
+        (Operand::Number(number), Operand::Text(text)) => written_to_compare(number).as_slice().cmp(text),
+        (Operand::Text(text), Operand::Number(number)) => text.cmp(&written_to_compare(number)),
     };
     order.holds(texts)
 }

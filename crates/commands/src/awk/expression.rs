@@ -5,6 +5,7 @@ use crate::{Accept, Declined};
 use super::Dialect;
 use super::environment;
 use super::lex::Token;
+use super::next_record;
 use super::parse::Parser;
 use super::read_lines;
 use super::tree::{Arith, Builtin, Expr, Order};
@@ -284,6 +285,9 @@ impl Parser<'_> {
                 // Awks disagree whether a concatenation behind it belongs to the name.
                 match read_lines::of(target.as_ref(), file.as_ref()).filter(|_| !self.begins_operand()) {
                     Some(line) => Ok(line),
+                    None if file.is_none() && self.lexer.dialect != Dialect::Portable => {
+                        Ok(next_record::of(target))
+                    }
                     None => Ok(Expr::Getline(target.into_iter().chain(file).collect())),
                 }
             }

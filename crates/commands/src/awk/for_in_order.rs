@@ -141,6 +141,7 @@ fn flatten<'a>(statement: &'a Statement, found: &mut Vec<&'a Statement>) {
                 no.iter().for_each(|no| flatten(no, found));
             }
         }
+        Statement::Line(_) => {}
         other => found.push(other),
     }
 }

@@ -80,7 +80,7 @@ impl<'a> Kinds<'a> {
             Expr::Step { place, .. } => (&**place, self.as_number(place)),
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => (args.get(2)?, Kind::Text),
             Expr::Builtin(Builtin::Split, args) => (args.get(1)?, Kind::Text),
-            Expr::Builtin(Builtin::ReadLine, args) => (args.first()?, Kind::Text),
+            Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => (args.first()?, Kind::Text),
             _ => return None,
         };
         match place {

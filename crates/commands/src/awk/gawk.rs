@@ -127,9 +127,9 @@ pub(super) fn check(
     }
     if may_complain {
         context.locale.messages.in_english()?;
-        if line.script.is_some() || line.program.trim_ascii().contains(&b'\n') {
+        if program.spans_lines {
             return Declined::because(
-                "gawk's messages name the line of the program, and it may have to say something",
+                "gawk's messages name the line, and it may have to say something of what goes over several lines",
             );
         }
     }
@@ -196,7 +196,9 @@ fn copies_into_field(expr: &Expr) -> bool {
     match expr {
         Expr::Group(inner) => inner.iter().any(copies_into_field),
         Expr::Assign(place, value) => {
-            matches!(**place, Expr::Field(_)) && !matches!(**value, Expr::Text(_) | Expr::Number(_))
+            matches!(**place, Expr::Field(_))
+                && !matches!(**value, Expr::Text(_) | Expr::Number(_))
+                && !expr.sets_fields_to_a_constant()
         }
         _ => false,
     }
@@ -250,10 +252,19 @@ fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
 }
 
 /// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters.
-pub(super) fn judges(compiled: &Compiled) -> Judges {
-    let patterns = compiled.patterns.iter().map(|pattern| pattern.judges());
-    let separators = compiled.separators.iter().chain([&compiled.code.fields]);
-    patterns.chain(separators.map(Separator::judges)).max().unwrap_or(Judges::AnyBytes)
+pub(super) fn judges(compiled: &Compiled, implementation: &Implementation) -> Judges {
+    // Whether their `.` misses characters, as that of 5.1.0 does, was not asked.
+    let is_between = implementation.is_one_of(Family::Gawk, BETWEEN);
+    let of_pattern = |pattern: &Pattern| match is_between && pattern.is_wide() {
+        true => pattern.judges().max(Judges::NoLateUtf8),
+        false => pattern.judges(),
+    };
+    let of_separator = |separator: &Separator| match separator.pattern() {
+        Some(pattern) => of_pattern(pattern),
+        None => separator.judges(),
+    };
+    let separators = compiled.separators.iter().chain([&compiled.code.fields]).map(of_separator);
+    compiled.patterns.iter().map(of_pattern).chain(separators).max().unwrap_or(Judges::AnyBytes)
 }
 
 /// Whether a loop, or a function beside one, measures or cuts the same stored string again and again: gawk decodes it once.

@@ -12,6 +12,7 @@ use super::fields::each_record;
 use super::first_of_each_key::FirstOfEachKey;
 use super::length_filter::Lengths;
 use super::machine::{Machine, Ran, Stop};
+use super::next_record::{Ahead, Pending};
 use super::paragraphs::Paragraphs;
 use super::print_fields::Printed;
 use super::rules::{self, Rules};
@@ -67,6 +68,9 @@ pub(super) struct AwkKernel {
     firsts: Option<FirstOfEachKey>,
     /// The rest of a block after it.
     left: Vec<u8>,
+    /// What the program needs to take records by `getline`, if it does.
+    ahead: Option<Arc<Ahead>>,
+    pending: Pending,
     /// The ends of records, as bits.
     ends: Vec<u64>,
     begun: bool,
@@ -94,6 +98,8 @@ impl AwkKernel {
             printed: None,
             firsts,
             left: Vec::new(),
+            ahead: compiled.ahead.clone().map(Arc::new),
+            pending: Pending::default(),
             ends: Vec::new(),
             begun: false,
             over: false,
@@ -158,6 +164,9 @@ impl AwkKernel {
             self.stopped(done);
             return;
         }
+        if let Some(ahead) = self.ahead.clone() {
+            return self.look_ahead(&ahead, block, false);
+        }
         if self.manner.rules.characters && !block.is_ascii() {
             let done = self.carry_out(block);
             self.stopped(done);
@@ -197,6 +206,14 @@ impl AwkKernel {
             return;
         }
         let done = self.carry_out(block);
+        self.stopped(done);
+    }
+
+    /// Processes records that may take the next ones.
+    fn look_ahead(&mut self, ahead: &Ahead, block: &[u8], is_all: bool) {
+        let code = Arc::clone(&self.machine.code);
+        let run = |machine: &mut Machine, span| machine.record(&code, span);
+        let done = self.pending.run(&mut self.machine, ahead, block, is_all, run);
         self.stopped(done);
     }
 
@@ -329,6 +346,10 @@ impl Kernel for AwkKernel {
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
+        if let Some(ahead) = self.ahead.clone().filter(|_| !self.over && !self.pending.is_empty()) {
+            self.look_ahead(&ahead, b"", true);
+            self.flush(out);
+        }
         if let Some(paragraphs) = &mut self.paragraphs
             && !self.over
         {

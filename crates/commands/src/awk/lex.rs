@@ -39,12 +39,14 @@ const SIGNS: &[&str] = &[
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
+    /// The number of the line, from 1 on.
+    line: usize,
     pub(super) dialect: Dialect,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a [u8], dialect: Dialect) -> Self {
-        Lexer { text, at: 0, dialect }
+        Lexer { text, at: 0, line: 1, dialect }
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -53,7 +55,19 @@ impl<'a> Lexer<'a> {
 
     /// Returns the number of the line, from 1 on, at the end of the last token.
     pub(super) fn line(&self) -> usize {
-        1 + memchr::memchr_iter(b'\n', &self.text[..self.at]).count()
+        self.line
+    }
+
+    /// Whether the program has more than one line.
+    pub(super) fn has_lines(&self) -> bool {
+        memchr::memchr(b'\n', self.text).is_some()
+    }
+
+    /// Counts the lines up to a place behind the last one.
+    fn move_to(&mut self, at: usize) {
+        let end = at.min(self.text.len());
+        self.line += memchr::memchr_iter(b'\n', &self.text[self.at.min(end)..end]).count();
+        self.at = at;
     }
 
     /// Returns the next token.
@@ -62,7 +76,7 @@ impl<'a> Lexer<'a> {
         let Some(&byte) = self.rest().first() else { return Ok(Token::End) };
         match byte {
             b'\n' => {
-                self.at += 1;
+                self.move_to(self.at + 1);
                 Ok(Token::Newline)
             }
             b'"' => self.text(),
@@ -76,14 +90,14 @@ impl<'a> Lexer<'a> {
     fn skip_blanks(&mut self) -> Accept<()> {
         loop {
             match self.rest() {
-                [b' ' | b'\t', ..] => self.at += 1,
-                [b'\\', b'\n', ..] => self.at += 2,
+                [b' ' | b'\t', ..] => self.move_to(self.at + 1),
+                [b'\\', b'\n', ..] => self.move_to(self.at + 2),
                 [b'#', ..] => {
                     let end = memchr::memchr(b'\n', self.rest()).unwrap_or(self.rest().len());
                     if self.rest()[..end].ends_with(b"\\") {
                         return Declined::because("a backslash at the end of a comment");
                     }
-                    self.at += end;
+                    self.move_to(self.at + end);
                 }
                 [b'\r' | b'\x0b' | b'\x0c', ..] => {
                     return Declined::because("control characters in the program");
@@ -98,7 +112,7 @@ impl<'a> Lexer<'a> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         let word = String::from_utf8_lossy(&rest[..length]).into_owned();
-        self.at += length;
+        self.move_to(self.at + length);
         if let Some(keyword) = KEYWORDS.iter().find(|keyword| **keyword == word) {
             return Token::Sign(keyword);
         }
@@ -110,8 +124,10 @@ impl<'a> Lexer<'a> {
         let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())) else {
             return Declined::because(format!("the character {:?} in the program", char::from(rest[0])));
         };
-        self.at += sign.len();
+        self.move_to(self.at + sign.len());
         Ok(Token::Sign(match *sign {
+            "**" if self.dialect.is_gawk() => "^",
+            "**=" if self.dialect.is_gawk() => "^=",
             "**" | "**=" => return Declined::because("** for ^"),
             sign => sign,
         }))
@@ -135,7 +151,7 @@ impl<'a> Lexer<'a> {
         if rest.get(length).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')) {
             return Declined::because("a number with something at its end");
         }
-        self.at += length;
+        self.move_to(self.at + length);
         let text = String::from_utf8_lossy(&rest[..length]);
         // `010` and the like; one with an 8 or a 9, a point or an exponent is decimal.
         if self.dialect.is_gawk()
@@ -176,7 +192,7 @@ impl<'a> Lexer<'a> {
                 Some(_) => end += 1,
             }
         }
-        self.at += end + 2;
+        self.move_to(self.at + end + 2);
         Ok(Token::Text(unescape(&rest[..end], self.dialect)?))
     }
 
@@ -211,7 +227,7 @@ impl<'a> Lexer<'a> {
             }
             end += 1;
         }
-        self.at += end + 1;
+        self.move_to(self.at + end + 1);
         Ok([begun, &rest[..end]].concat())
     }
 }

@@ -11,6 +11,7 @@ use super::code::{
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Conversion, Piece, Size};
+use super::next_record::Upcoming;
 use super::number::{self, Style};
 use super::output_files::OutputFiles;
 use super::pattern::Pattern;
@@ -119,12 +120,16 @@ pub(super) struct Machine {
     pub(super) files: Option<Box<OutputFiles>>,
     /// How far each of the files of which it reads lines was read.
     read_until: Vec<usize>,
+    /// Records of the block that follow the one that is processed.
+    pub(super) upcoming: Upcoming,
     /// The number of files that the real awk reads now.
     pub(super) inputs: usize,
     /// Whether it shares another machine's records, and refuses order-dependent sums.
     pub(super) exactly: bool,
     /// Whether an order-dependent value was added, or the order matters anyway.
     pub(super) inexact: bool,
+    /// The line of the program that runs, as far as messages name lines.
+    line: usize,
     /// What goes to standard error before anything more in `aside`.
     pub(super) warning: Vec<u8>,
     /// Whether it has warned of bytes that are no characters.
@@ -159,9 +164,11 @@ impl Machine {
             aside: Vec::new(),
             files: code.prints_into_files.then(Box::default),
             read_until: vec![0; code.read_files.len()],
+            upcoming: Upcoming::new(),
             inputs: 0,
             exactly: false,
             inexact: code.in_kept_order.is_some(),
+            line: 1,
             warning: Vec::new(),
             has_warned: false,
             ranges: vec![false; code.ranges],
@@ -245,6 +252,9 @@ impl Machine {
     #[inline]
     fn rules_from(&mut self, rules: &[Rule], first: usize) -> Ran<()> {
         for rule in &rules[first..] {
+            if let Some(line) = rule.line {
+                self.line = line;
+            }
             let chosen = match &rule.when {
                 When::Always => true,
                 When::If(test) => self.is_true(test)?,
@@ -329,6 +339,8 @@ impl Machine {
             Do::Printf(pieces, args, calls) => {
                 self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
             }
+            Do::Line(line) => self.line = *line,
+            Do::PrintFormat(format, _) => self.print_format(format)?,
             Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
@@ -670,10 +682,13 @@ impl Machine {
         }
         let (values, tables, made) = (self.locals.len(), self.local_tables.len(), self.tables.len());
         let given = self.give(function, args);
-        let outer = (self.base, self.table_base);
+        let outer = (self.base, self.table_base, self.line);
         (self.base, self.table_base) = (values, tables);
         let ran = given.and_then(|()| run(self));
-        (self.base, self.table_base) = outer;
+        if ran.is_ok() {
+            self.line = outer.2;
+        }
+        (self.base, self.table_base) = (outer.0, outer.1);
         self.locals.truncate(values);
         if function.has_arrays {
             self.local_tables.truncate(tables);
@@ -733,13 +748,23 @@ impl Machine {
     /// Stores the message that the real awk would print, without the leading `awk: `. Returns the stop that ends the
     /// program.
     pub(super) fn fatal(&mut self, error: &RuntimeError) -> Stop {
-        self.said = if rules::is_gawk() {
-            let said = format!("fatal: {}\n", error.in_gawk());
-            [self.place_in_gawk(1), said.into_bytes()].concat()
-        } else {
-            let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
-            format!("{}\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n", error.in_mawk()).into_bytes()
-        };
+        if rules::is_gawk() {
+            return self.fatal_in_gawk(error.in_gawk().as_bytes());
+        }
+        self.fatal_in_mawk(error.in_mawk().as_bytes())
+    }
+
+    /// Stores gawk's message.
+    pub(super) fn fatal_in_gawk(&mut self, said: &[u8]) -> Stop {
+        self.said = [self.place_in_gawk(self.line).as_slice(), b"fatal: ", said, b"\n"].concat();
+        Stop::Fatal
+    }
+
+    /// Stores mawk's message, which names the record.
+    pub(super) fn fatal_in_mawk(&mut self, said: &[u8]) -> Stop {
+        let (file, all, name) = (self.file_records, self.records, self.file_name.escape_ascii());
+        let place = format!("\n\tFILENAME=\"{name}\" FNR={file} NR={all}\n");
+        self.said = [said, place.as_bytes()].concat();
         Stop::Fatal
     }
 
@@ -753,7 +778,7 @@ impl Machine {
             "warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n"
         );
         self.warning =
-            [self.code.name.as_bytes(), b": ", &self.place_in_gawk(1), warning.as_bytes()].concat();
+            [self.code.name.as_bytes(), b": ", &self.place_in_gawk(self.line), warning.as_bytes()].concat();
     }
 
     /// Returns where gawk's messages say that it is, in this line of the program.

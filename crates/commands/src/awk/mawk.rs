@@ -49,7 +49,9 @@ fn takes_last_field(program: &Program) -> bool {
         Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
             changes |= matches!(**place, Expr::Field(_));
         }
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, _) | Expr::Getline(_) => changes = true,
+        Expr::Builtin(Builtin::Sub | Builtin::Gsub | Builtin::NextRecord, _) | Expr::Getline(_) => {
+            changes = true
+        }
         _ => {}
     });
     last_fields > 0 && (counts > last_fields || changes)

@@ -34,11 +34,13 @@ mod kernel;
 mod length_filter;
 mod length_of_array;
 mod lex;
+mod lone_format;
 mod loop_keys;
 mod lvalues;
 mod machine;
 mod mawk;
 mod names;
+mod next_record;
 mod number;
 mod output_files;
 mod paragraphs;
@@ -52,6 +54,7 @@ mod record;
 mod rules;
 mod set_field_to_constant;
 mod single_byte;
+mod source_lines;
 mod stateless;
 mod string_functions;
 mod string_set;
@@ -214,6 +217,8 @@ fn accept_as(
     }
     line.variables.extend(environment::values(&program, &names, dialect, lookup)?);
     let read_files = read_lines::files(&program, &line, dialect, lookup)?;
+    let sets_no_records = line.variables.iter().any(|(name, value)| name == "RS" && value.is_empty());
+    let ahead = next_record::of_program(&program, line.inputs.len(), sets_no_records)?;
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
     let kept = match analysis.array_order {
         ArrayOrder::Hidden => None,
@@ -255,6 +260,8 @@ fn accept_as(
     given.sums = sums;
     given.kept = kept;
     given.prints_into_files = files.is_some();
+    let takes_records = ahead.is_some();
+    given.ahead = ahead;
     given.read_files.clone_from(&read_files);
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
@@ -265,6 +272,9 @@ fn accept_as(
     let begin_stops = program.begin.iter().flatten().any(exits);
     if reads && begin_stops {
         return Declined::because("exit in BEGIN, before anything is read");
+    }
+    if takes_records && compiled.code.has_paragraphs {
+        return Declined::because("getline of paragraphs");
     }
     if compiled.code.has_paragraphs {
         Paragraphs::check(&program, &compiled.code.fields, dialect)?;
@@ -296,7 +306,7 @@ fn accept_as(
         gawk::check_version(&compiled, &context.implementation, dialect, warns_of_bytes)?;
     }
     let judges = match dialect.has_characters() {
-        true => gawk::judges(&compiled),
+        true => gawk::judges(&compiled, &context.implementation),
         false => Judges::AnyBytes,
     };
     if reads && !resumes && judges != Judges::AnyBytes {
@@ -327,7 +337,7 @@ fn accept_as(
         behind: analysis.settles.unwrap_or_default(),
         whole_lines: analysis.whole_lines,
         counts: analysis.may_fail || warns_of_bytes || mentions(&program, &["NR", "FNR"]),
-        folds: folds && !begin_prints && !warns && by_lines,
+        folds: folds && !takes_records && !begin_prints && !warns && by_lines,
         adds_ones,
         loops: loops(&program),
     };
@@ -414,6 +424,9 @@ fn why_in_order(
         _ if !by_lines => "they end at empty lines".to_owned(),
         _ if names_a_file => "it asks for the name of its input".to_owned(),
         _ if prints_into_files => "it prints into files".to_owned(),
+        Analysis { carried, .. } if carried.iter().any(|name| name == effects::PLACE_IN_A_FILE) => {
+            "getline takes one behind another".to_owned()
+        }
         Analysis { ranges: true, .. } => "a range begins in one and ends in another".to_owned(),
         Analysis { settles: None, .. } => "it asks for their numbers (NR)".to_owned(),
         Analysis { exits: true, .. } => "it may end before its input does".to_owned(),

@@ -354,6 +354,11 @@ pub(super) fn written(number: f64) -> Vec<u8> {
     text
 }
 
+/// Returns a number as it is compared with strings: gawk compares the empty string in the place of what is no finite number.
+pub(super) fn written_to_compare(number: f64) -> Vec<u8> {
+    if rules::is_gawk() && !number.is_finite() { Vec::new() } else { written(number) }
+}
+
 /// The strings 00 to 99.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];

@@ -8,11 +8,15 @@ use crate::{Accept, Declined};
 
 use super::Dialect;
 use super::lex::{Lexer, Token};
+use super::source_lines;
 use super::tree::{Expr, Function, Pattern, Program, Redirect, Rule, Statement};
 
 pub(super) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
     pub(super) token: Token,
+    /// The line in which the token before it ends.
+    pub(super) last_line: usize,
+    pub(super) spans_lines: bool,
     /// Whether `>` begins a redirection, not a comparison.
     pub(super) no_greater: bool,
     /// The nesting depth.
@@ -37,6 +41,8 @@ pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
     let mut parser = Parser {
         lexer,
         token,
+        last_line: 1,
+        spans_lines: false,
         no_greater: false,
         depth: 0,
         function: None,
@@ -52,6 +58,7 @@ pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
         parser.skip_newlines()?;
     }
     program.early_lengths = parser.early_lengths;
+    program.spans_lines = parser.spans_lines;
     Ok(program)
 }
 
@@ -80,6 +87,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn advance(&mut self) -> Accept<()> {
+        self.last_line = self.lexer.line();
         self.token = self.lexer.token()?;
         Ok(())
     }
@@ -152,20 +160,26 @@ impl Parser<'_> {
 
     fn rule(&mut self) -> Accept<Rule> {
         if self.is("{") {
-            return Ok(Rule { pattern: Pattern::Always, action: self.block()? });
+            return Ok(Rule { pattern: Pattern::Always, action: self.block()?, line: None });
         }
-        let first = self.expr()?;
-        let pattern = if self.eat(",")? {
-            self.skip_newlines()?;
-            Pattern::Range(first, self.expr()?)
-        } else {
-            Pattern::When(first)
+        let (pattern, line) = self.with_line(|parser| {
+            let first = parser.expr()?;
+            if !parser.eat(",")? {
+                return Ok(Pattern::When(first));
+            }
+            parser.skip_newlines()?;
+            Ok(Pattern::Range(first, parser.expr()?))
+        })?;
+        let line = match &pattern {
+            Pattern::Always => None,
+            Pattern::When(test) => self.line_of([test], line),
+            Pattern::Range(start, end) => self.line_of([start, end], line),
         };
         if self.is("{") {
-            return Ok(Rule { pattern, action: self.block()? });
+            return Ok(Rule { pattern, action: self.block()?, line });
         }
         if self.token == Token::Newline || self.token == Token::End || self.is(";") {
-            return Ok(Rule { pattern, action: vec![Statement::Print(Vec::new(), None)] });
+            return Ok(Rule { pattern, action: vec![Statement::Print(Vec::new(), None)], line });
         }
         self.unexpected()
     }
@@ -224,8 +238,10 @@ impl Parser<'_> {
             return self.if_();
         }
         if self.eat("while")? {
-            let test = self.test()?;
-            return Ok(Statement::While(test, Box::new(self.body()?)));
+            let (test, line) = self.test()?;
+            let body = self.body()?;
+            let body = Box::new(self.again(body, line));
+            return Ok(source_lines::before(line, Statement::While(test, body)));
         }
         if self.eat("do")? {
             return self.do_();
@@ -233,7 +249,7 @@ impl Parser<'_> {
         if self.eat("for")? {
             return self.for_();
         }
-        let statement = self.simple()?;
+        let statement = self.lined(Self::simple)?;
         self.end_of_simple()?;
         Ok(statement)
     }
@@ -247,12 +263,13 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `(expr)` and the newlines after it.
-    fn test(&mut self) -> Accept<Expr> {
+    /// Parses `(expr)`. Also returns its line, if messages name it.
+    fn test(&mut self) -> Accept<(Expr, Option<usize>)> {
         self.expect("(")?;
-        let test = self.expr()?;
+        let (test, line) = self.with_line(Self::expr)?;
         self.expect(")")?;
-        Ok(test)
+        let line = self.line_of([&test], line);
+        Ok((test, line))
     }
 
     /// Parses the body of a loop, possibly empty.
@@ -265,7 +282,7 @@ impl Parser<'_> {
     }
 
     fn if_(&mut self) -> Accept<Statement> {
-        let test = self.test()?;
+        let (test, line) = self.test()?;
         let yes = Box::new(self.body()?);
         // Newlines may precede else; a semicolon only as the end of a simple statement, which is consumed
         // already.
@@ -276,21 +293,21 @@ impl Parser<'_> {
             return self.unexpected();
         }
         let no = if self.eat("else")? { Some(Box::new(self.body()?)) } else { None };
-        Ok(Statement::If(test, yes, no))
+        Ok(source_lines::before(line, Statement::If(test, yes, no)))
     }
 
     fn do_(&mut self) -> Accept<Statement> {
-        let body = Box::new(self.body()?);
+        let body = self.body()?;
         self.skip_newlines()?;
         self.expect("while")?;
-        let test = self.test()?;
+        let (test, line) = self.test()?;
         self.end_of_simple()?;
-        Ok(Statement::Do(body, test))
+        Ok(Statement::Do(Box::new(self.again(body, line)), test))
     }
 
     fn for_(&mut self) -> Accept<Statement> {
         self.expect("(")?;
-        let first = if self.is(";") { None } else { Some(Box::new(self.simple()?)) };
+        let first = if self.is(";") { None } else { Some(Box::new(self.lined(Self::simple)?)) };
         if self.is(")") {
             let Some(Statement::Expr(Expr::In(names, array))) = first.map(|first| *first) else {
                 return self.unexpected();
@@ -301,12 +318,18 @@ impl Parser<'_> {
         }
         self.expect(";")?;
         self.skip_newlines()?;
-        let test = if self.is(";") { None } else { Some(self.expr()?) };
+        let (test, line) = self.with_line(|it| if it.is(";") { Ok(None) } else { it.expr().map(Some) })?;
+        let line = self.line_of(&test, line);
         self.expect(";")?;
         self.skip_newlines()?;
-        let step = if self.is(")") { None } else { Some(Box::new(self.simple()?)) };
+        let mut step = if self.is(")") { None } else { Some(Box::new(self.lined(Self::simple)?)) };
         self.expect(")")?;
-        Ok(Statement::For(first, test, step, Box::new(self.body()?)))
+        let body = Box::new(self.body()?);
+        let Some(line) = line else { return Ok(Statement::For(first, test, step, body)) };
+        let steps = step.take().map(|step| *step).into_iter().chain([Statement::Line(line)]).collect();
+        let loops = Statement::For(None, test, Some(Box::new(Statement::Block(steps))), body);
+        let before = first.map(|first| *first).into_iter().chain([Statement::Line(line), loops]);
+        Ok(Statement::Block(before.collect()))
     }
 
     fn simple(&mut self) -> Accept<Statement> {

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use crate::regex::{self, Flavour, Judges, Newline, Options, Regex, Shape};
+use crate::regex::{self, Dot, Flavour, Judges, Newline, Options, Regex, Shape, Wide};
 use crate::{Accept, Charset, Declined};
 
 use super::Dialect;
+use super::pattern_pieces;
 use super::rules;
 use super::single_byte::Single;
 
@@ -23,6 +24,17 @@ pub(super) struct Pattern {
     translated: Vec<u8>,
     /// What it matches: characters of UTF-8, or bytes.
     charset: Charset,
+    wide: Wide,
+    purpose: Purpose,
+}
+
+/// What is asked of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Whether there is a match: gawk asks gnulib's matcher.
+    Match,
+    /// Where matches are: gawk asks glibc's matcher.
+    Find,
 }
 
 /// Forms that need no automaton.
@@ -37,13 +49,14 @@ enum Plain {
 }
 
 impl Pattern {
-    pub(super) fn new(text: &[u8], dialect: Dialect) -> Accept<Pattern> {
+    pub(super) fn new(text: &[u8], dialect: Dialect, purpose: Purpose) -> Accept<Pattern> {
         if text.is_empty() {
             return Declined::because("an empty regular expression");
         }
         let translated = Translator { text, at: 0, depth: 0, dialect }.all()?;
         let charset = if dialect.has_characters() { Charset::Utf8 } else { Charset::C };
-        let regex = compile(&translated, charset, Newline::IsCharacter)?;
+        let wide = wide(text, dialect, purpose);
+        let regex = compile(&translated, charset, wide, Newline::IsCharacter)?;
         let single = match regex.shape() {
             Shape::OneOf(set) => Some(Single::new(set, None)),
             Shape::Literal(text) if text.len() == 1 => {
@@ -53,7 +66,7 @@ impl Pattern {
         };
         // It works on bytes.
         let single = single.filter(|_| charset == Charset::C);
-        Ok(Pattern { regex, plain: plain(text), single, translated, charset })
+        Ok(Pattern { regex, plain: plain(text), single, translated, charset, wide, purpose })
     }
 
     /// Returns the expression for many lines at once: no match crosses lines. `None` if a single line may
@@ -62,7 +75,7 @@ impl Pattern {
         if matches!(self.plain, Some(Plain::Whole(_))) {
             return None;
         }
-        compile(&self.translated, self.charset, Newline::EndsLine).ok()
+        compile(&self.translated, self.charset, self.wide, Newline::EndsLine).ok()
     }
 
     #[inline]
@@ -90,9 +103,18 @@ impl Pattern {
         self.regex.each(text, found);
     }
 
-    /// Returns the texts in which it finds every match.
+    /// Returns the texts in which it does what it is for.
     pub(super) fn judges(&self) -> Judges {
-        self.regex.judges().max(self.regex.judges_all())
+        match self.purpose {
+            Purpose::Match => self.regex.judges(),
+            Purpose::Find => self.regex.judges().max(self.regex.judges_all()),
+        }
+    }
+
+    /// Whether it may match something beyond ASCII that is not in it.
+    pub(super) fn is_wide(&self) -> bool {
+        self.charset == Charset::Utf8
+            && self.translated.iter().any(|byte| matches!(byte, b'.' | b'[' | b'\\'))
     }
 
     /// Returns the set, if every match is one member of it, or one and a run after it.
@@ -111,9 +133,39 @@ impl Pattern {
     }
 }
 
+/// Returns which characters an expression matches in gawk, beside those of ASCII.
+fn wide(text: &[u8], dialect: Dialect, purpose: Purpose) -> Wide {
+    let pieces = || pattern_pieces::pairs(text).into_iter().map(|(piece, _)| piece);
+    let asks_glibc = pieces().any(|piece| match piece {
+        [b'[', b'^', ..] => true,
+        [b'[', inner @ .., _, b']'] => inner.iter().skip(1).any(|byte| matches!(byte, b'-' | b':')),
+        [b'\\', escape] => matches!(escape, b'w' | b'W' | b's' | b'S' | b'y' | b'B' | b'<' | b'>'),
+        _ => false,
+    });
+    match (dialect, purpose) {
+        // gnulib's matcher leaves the rest to glibc's as soon as it comes to what that must decide.
+        (_, Purpose::Match) if asks_glibc && pieces().any(|piece| piece == b".") => Wide::Unicode,
+        (Dialect::Gawk { variant: rules::Variant::Gawk5_1, .. }, Purpose::Match) => {
+            Wide::Gawk(Dot::Gnulib2020)
+        }
+        (_, Purpose::Match) => Wide::Gawk(Dot::Gnulib),
+        // With these, glibc's matcher decodes characters; otherwise it works on bytes.
+        (_, Purpose::Find) if asks_glibc => Wide::Gawk(Dot::Glibc),
+        (_, Purpose::Find) => Wide::Gawk(Dot::GlibcBytes),
+    }
+}
+
 /// Compiles an expression in sed's syntax.
-fn compile(translated: &[u8], charset: Charset, newline: Newline) -> Accept<Regex> {
-    let options = Options { charset, newline, spans: true, ..Options::new(Flavour::SedExtended) };
+fn compile(translated: &[u8], charset: Charset, wide: Wide, newline: Newline) -> Accept<Regex> {
+    let dot_misses_late = wide == Wide::Unicode && rules::is_gawk_5_1();
+    let options = Options {
+        charset,
+        newline,
+        wide,
+        dot_misses_late,
+        spans: true,
+        ..Options::new(Flavour::SedExtended)
+    };
     let mut regex = regex::compile(&[translated], &options)?;
     regex.be_patient();
     Ok(regex)
@@ -180,7 +232,13 @@ impl Translator<'_> {
                 }
                 b'^' => return Declined::because("^ in the middle of an expression"),
                 b'$' if matches!(self.peek(), None | Some(b')' | b'|')) => out.push(byte),
-                b'$' => return Declined::because("$ in the middle of an expression"),
+                // It is an anchor there, too, after which only what may be nothing can match.
+                b'$' if self.dialect == Dialect::Portable
+                    || matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')) =>
+                {
+                    return Declined::because("$ in the middle of an expression");
+                }
+                b'$' => out.push(byte),
                 b'(' => {
                     self.depth += 1;
                     first = true;
@@ -203,6 +261,7 @@ impl Translator<'_> {
                 }
                 b'[' => self.bracket(&mut out)?,
                 b'{' if self.dialect == (Dialect::Mawk { is_2025: false }) => out.extend_from_slice(b"\\{"),
+                b'{' if self.dialect.is_gawk() && !self.may_be_interval() => out.extend_from_slice(b"\\{"),
                 b'{' if self.dialect.is_gawk() => {
                     if was_first || was_repeated {
                         return Declined::because("a repetition of nothing, or of a repetition");
@@ -212,6 +271,20 @@ impl Translator<'_> {
                 }
                 b'{' => return Declined::because("a brace in an expression"),
                 b'}' => out.extend_from_slice(b"\\}"),
+                b'\\'
+                    if self.dialect.is_gawk()
+                        && matches!(
+                            self.peek(),
+                            Some(b's' | b'S' | b'w' | b'W' | b'y' | b'B' | b'<' | b'>')
+                        ) =>
+                {
+                    let (escape, repeats) =
+                        (self.next(), matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')));
+                    if repeats && matches!(escape, Some(b'y' | b'B' | b'<' | b'>')) {
+                        return Declined::because("a repetition of a place between characters");
+                    }
+                    out.extend([b'\\', escape.map_or(b'\\', |byte| if byte == b'y' { b'b' } else { byte })]);
+                }
                 b'\\' => {
                     let byte = self.escape(false)?;
                     literal(byte, &mut out)?;
@@ -225,6 +298,11 @@ impl Translator<'_> {
             return Declined::because("an unmatched opening parenthesis");
         }
         Ok(out)
+    }
+
+    /// Whether a brace, which was just read, may begin an interval: in gawk it is a plain character otherwise.
+    fn may_be_interval(&self) -> bool {
+        matches!(self.peek(), Some(b'0'..=b'9' | b',' | b'}'))
     }
 
     /// Copies an interval, after its brace: `{2}`, `{2,}`, `{2,5}`.
@@ -262,6 +340,12 @@ impl Translator<'_> {
             b'-' if in_brackets => byte,
             b'-' | b'#' | b'%' | b'&' | b',' | b':' | b';' | b'=' | b'@' | b'~' | b'!' | b'_' | b' '
                 if self.dialect.is_mawk() && !in_brackets =>
+            {
+                byte
+            }
+            // Letters without a meaning.
+            b's' | b'S' | b'w' | b'W' | b'd' | b'D' | b'y'
+                if self.dialect == (Dialect::Mawk { is_2025: false }) =>
             {
                 byte
             }

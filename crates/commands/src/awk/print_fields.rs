@@ -40,7 +40,8 @@ const FIELD_MAX: usize = 64;
 impl Printed {
     /// `None` if the program is of another kind. Its BEGIN has run and left these variables.
     pub(super) fn of(code: &Code, globals: &[Value]) -> Option<Printed> {
-        let [Rule { when: When::Always | When::If(Get::Number(1.0)), action }] = code.rules.as_slice() else {
+        let [Rule { when: When::Always | When::If(Get::Number(1.0)), action, .. }] = code.rules.as_slice()
+        else {
             return None;
         };
         let [action] = action.as_slice() else { return None };

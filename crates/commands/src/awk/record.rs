@@ -244,6 +244,24 @@ impl Record {
         self.field(number)
     }
 
+    /// Returns the text from a field on: to the end of the record, as long as the field lies in that.
+    pub(super) fn text_from_field(&mut self, number: usize, between: &Value) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.any_field(number).write(&mut text);
+        let Some(piece) = self.pieces.found.get(number - 1).filter(|piece| !piece.is_own()) else {
+            return text;
+        };
+        if !matches!(self.whole, Whole::Joined { .. }) {
+            return self.source()[piece.start..self.span.end].to_vec();
+        }
+        let mut before = Vec::new();
+        for earlier in 1..number {
+            self.field(earlier).write(&mut before);
+            between.write(&mut before);
+        }
+        self.text.get(before.len()..).map_or(text, <[u8]>::to_vec)
+    }
+
     /// Returns `$0`, joining it with `between` if necessary.
     #[inline]
     pub(super) fn whole(&mut self, between: &Value) -> Found<'_> {

@@ -13,6 +13,8 @@ pub(super) struct Program {
     /// Names whose `length` occurs in the text before anything shows that they are arrays. A parameter's name comes with the
     /// number of its function.
     pub(super) early_lengths: BTreeSet<(Option<usize>, String)>,
+    /// Whether something of which gawk may say something goes over several lines ([`super::source_lines`]).
+    pub(super) spans_lines: bool,
 }
 
 /// `pattern { action }`.
@@ -21,6 +23,8 @@ pub(super) struct Rule {
     pub(super) pattern: Pattern,
     /// `print` if the program says nothing.
     pub(super) action: Vec<Statement>,
+    /// The line of the pattern, if messages name it.
+    pub(super) line: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +45,8 @@ pub(super) struct Function {
 #[derive(Clone, Debug)]
 pub(super) enum Statement {
     Expr(Expr),
+    /// What follows lies in this line of the program.
+    Line(usize),
     Print(Vec<Expr>, Option<Redirect>),
     Printf(Vec<Expr>, Option<Redirect>),
     If(Expr, Box<Statement>, Option<Box<Statement>>),
@@ -132,12 +138,26 @@ impl Expr {
         }
     }
 
+    /// Whether it is `$1 = $2 = ""` or the like: fields with constant numbers, and a constant.
+    pub(super) fn sets_fields_to_a_constant(&self) -> bool {
+        let is_field = |place: &Expr| match place {
+            Expr::Field(index) => matches!(**index, Expr::Number(number) if number >= 1.0),
+            _ => false,
+        };
+        match self {
+            Expr::Assign(place, value) if is_field(place) => {
+                matches!(**value, Expr::Text(_) | Expr::Number(_)) || value.sets_fields_to_a_constant()
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the place that it changes by itself, if any: by an assignment, a step, `sub`, `gsub` or `getline`.
     pub(super) fn changed_place(&self) -> Option<&Expr> {
         match self {
             Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => Some(place),
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => args.get(2),
-            Expr::Builtin(Builtin::ReadLine, args) => args.first(),
+            Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => args.first(),
             _ => None,
         }
     }
@@ -238,6 +258,8 @@ pub(super) enum Builtin {
     Flush,
     /// `getline VARIABLE < "FILE"`.
     ReadLine,
+    /// `getline` and `getline VARIABLE`, of the input. The record has the place `$0`.
+    NextRecord,
 }
 
 impl Builtin {
@@ -321,6 +343,15 @@ impl Expr {
 }
 
 impl Statement {
+    /// Returns the statements of a block, and of blocks in it, one after another; itself if it is none.
+    pub(super) fn flat(&self) -> Vec<&Statement> {
+        match self {
+            Statement::Block(inner) => inner.iter().flat_map(Statement::flat).collect(),
+            Statement::Line(_) => Vec::new(),
+            other => vec![other],
+        }
+    }
+
     /// Returns its expressions and statements.
     pub(super) fn parts(&self) -> (Vec<&Expr>, Vec<&Statement>) {
         let boxed = |part: &'_ Option<Box<Statement>>| part.is_some();
@@ -346,9 +377,11 @@ impl Statement {
             Statement::Block(body) => (Vec::new(), body.iter().collect()),
             Statement::Delete(_, index) => (index.iter().flatten().collect(), Vec::new()),
             Statement::Exit(value) | Statement::Return(value) => (value.iter().collect(), Vec::new()),
-            Statement::Next | Statement::NextFile | Statement::Break | Statement::Continue => {
-                (Vec::new(), Vec::new())
-            }
+            Statement::Line(_)
+            | Statement::Next
+            | Statement::NextFile
+            | Statement::Break
+            | Statement::Continue => (Vec::new(), Vec::new()),
         }
     }
 }

@@ -53,11 +53,7 @@ fn ends(program: &Program, owner: Owner, statement: &Statement, looker: &mut Loo
         Statement::While(test, body) | Statement::Do(body, test) => (test, body, None),
         _ => return Ok(false),
     };
-    let mut steps: Vec<&Statement> = step.into_iter().collect();
-    match &**body {
-        Statement::Block(inner) => steps.extend(inner),
-        other => steps.push(other),
-    }
+    let steps: Vec<&Statement> = step.into_iter().chain([&**body]).flat_map(Statement::flat).collect();
     let mut tests = Vec::new();
     all_of(test, &mut tests);
     let shrinks = |name: &Expr| {
@@ -189,7 +185,9 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
                     bounded &=
                         arith.is_additive() && matches!(**value, Expr::Number(number) if number <= TURNS_MAX);
                 }
-                Expr::Builtin(Builtin::ReadLine, args) => bounded &= args.first() != Some(expr),
+                Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => {
+                    bounded &= args.first() != Some(expr)
+                }
                 _ => {}
             });
             let is_parameter = |name: &str| {

@@ -72,7 +72,10 @@ impl Kernel for GrepKernel {
             Notice::Resources(resources) => self.itself = resources.itself.clone(),
             Notice::Arrival(bytes) => self.arrives(bytes),
             Notice::DiscardedOutput => self.unread = true,
-            Notice::PrecedingByte(_) | Notice::ProcessFork | Notice::FilesInUse(_) => {}
+            Notice::PrecedingByte(_)
+            | Notice::ProcessFork
+            | Notice::UnreadableInput
+            | Notice::FilesInUse(_) => {}
         }
     }
 

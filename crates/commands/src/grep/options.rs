@@ -399,6 +399,7 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         // Debian's 3.8 was built without that warning, but probing the program does not show it.
         stray_backslash_is_quiet: before_3_8,
         dot_misses_late: before_3_8,
+        wide: regex::Wide::Unicode,
         spans,
         groups: &[],
     };

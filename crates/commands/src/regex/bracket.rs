@@ -137,7 +137,7 @@ impl Parser<'_> {
         if self.syntax.ignore_case {
             self.fold(&mut set)?;
         }
-        Ok(if negated { set.complement(self.syntax.utf8) } else { set })
+        Ok(if negated { self.syntax.wide.others(&set, self.syntax.utf8) } else { set })
     }
 }
 

@@ -8,10 +8,24 @@ const LAST: u32 = 0x10_FFFF;
 /// Code points that no valid UTF-8 encodes.
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
+/// Code points that gnulib's matcher of 2020 does not know.
+const LATE: [(u32, u32); 2] = [(0xD400, 0xD7FF), (0x10_8000, LAST)];
+
 /// A set of characters as sorted, disjoint, inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CharSet {
     ranges: Vec<(u32, u32)>,
+    /// What UTF-8 once encoded.
+    former: Former,
+}
+
+/// Sequences of bytes that UTF-8 once had, and that glibc still decodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Former {
+    /// Those of values beyond the last code point, of up to 6 bytes.
+    pub(super) beyond: bool,
+    /// Those of surrogates.
+    pub(super) surrogates: bool,
 }
 
 impl CharSet {
@@ -20,7 +34,7 @@ impl CharSet {
     }
 
     pub(super) fn one(c: u32) -> Self {
-        CharSet { ranges: vec![(c, c)] }
+        CharSet { ranges: vec![(c, c)], ..CharSet::default() }
     }
 
     pub(super) fn of(chars: impl IntoIterator<Item = u32>) -> Self {
@@ -33,7 +47,21 @@ impl CharSet {
     pub(super) fn all(utf8: bool) -> Self {
         let ranges =
             if utf8 { vec![(0, SURROGATES.0 - 1), (SURROGATES.1 + 1, LAST)] } else { vec![(0, 0xFF)] };
-        CharSet { ranges }
+        CharSet { ranges, ..CharSet::default() }
+    }
+
+    /// Returns it with sequences that UTF-8 once had.
+    pub(super) fn with_former(self, former: Former) -> Self {
+        CharSet { former, ..self }
+    }
+
+    pub(super) fn former(&self) -> Former {
+        self.former
+    }
+
+    /// Returns it without the characters that gnulib's matcher of 2020 does not know.
+    pub(super) fn without_late(&self) -> Self {
+        self.minus(&CharSet { ranges: LATE.to_vec(), ..CharSet::default() })
     }
 
     pub(super) fn add(&mut self, first: u32, last: u32) {
@@ -43,6 +71,8 @@ impl CharSet {
 
     pub(super) fn join(&mut self, other: &CharSet) {
         self.ranges.extend(&other.ranges);
+        self.former.beyond |= other.former.beyond;
+        self.former.surrogates |= other.former.surrogates;
         self.normalise();
     }
 
@@ -74,7 +104,13 @@ impl CharSet {
                 kept.push((first, last));
             }
         }
-        CharSet { ranges: kept }
+        CharSet {
+            ranges: kept,
+            former: Former {
+                beyond: self.former.beyond && !other.former.beyond,
+                surrogates: self.former.surrogates && !other.former.surrogates,
+            },
+        }
     }
 
     pub(super) fn complement(&self, utf8: bool) -> CharSet {
@@ -86,14 +122,14 @@ impl CharSet {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.ranges.is_empty() && self.former == Former::default()
     }
 
     pub(super) fn is_ascii(&self) -> bool {
-        self.ranges.last().is_none_or(|&(_, last)| last < 0x80)
+        self.former == Former::default() && self.ranges.last().is_none_or(|&(_, last)| last < 0x80)
     }
 
-    /// Returns the number of members.
+    /// Returns the number of members, without those that UTF-8 once encoded.
     pub(super) fn len(&self) -> usize {
         self.ranges.iter().map(|&(first, last)| (last - first + 1) as usize).sum()
     }

@@ -276,6 +276,7 @@ mod tests {
             extended: true,
             sed: false,
             utf8: false,
+            wide: crate::regex::Wide::Unicode,
             ranges: crate::regex::Ranges::CodePoints,
             ignore_case: false,
             stray_backslash_is_quiet: true,

@@ -3,7 +3,7 @@
 
 use regex_syntax::hir::{self, Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir};
 
-use super::chars::{CharSet, encode};
+use super::chars::{CharSet, Former, encode};
 use super::node::{Look, Node};
 
 /// The settings of the conversion.
@@ -15,6 +15,44 @@ pub(super) struct Dialect {
     pub(super) newline_ends: bool,
     /// Whether to keep the groups.
     pub(super) groups: bool,
+}
+
+/// Sequences of bytes that UTF-8 once had: ranges of the first two bytes, and how many continuation bytes follow.
+struct FormerSequences {
+    first: (u8, u8),
+    second: (u8, u8),
+    more: usize,
+}
+
+const fn sequences(first: (u8, u8), second: (u8, u8), more: usize) -> FormerSequences {
+    FormerSequences { first, second, more }
+}
+
+/// Those of values beyond the last code point.
+const BEYOND: [FormerSequences; 6] = [
+    sequences((0xF4, 0xF4), (0x90, 0xBF), 2),
+    sequences((0xF5, 0xF7), (0x80, 0xBF), 2),
+    sequences((0xF8, 0xF8), (0x88, 0xBF), 3),
+    sequences((0xF9, 0xFB), (0x80, 0xBF), 3),
+    sequences((0xFC, 0xFC), (0x84, 0xBF), 4),
+    sequences((0xFD, 0xFD), (0x80, 0xBF), 4),
+];
+/// Those of surrogates.
+const OF_SURROGATES: [FormerSequences; 1] = [sequences((0xED, 0xED), (0xA0, 0xBF), 1)];
+
+/// Adds sequences that UTF-8 once had.
+fn with_former(known: Hir, former: Former) -> Hir {
+    let bytes =
+        |(first, last)| Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(first, last)])));
+    let sequence = |of: &FormerSequences| {
+        let rest = std::iter::repeat_n((0x80, 0xBF), of.more);
+        Hir::concat([of.first, of.second].into_iter().chain(rest).map(bytes).collect())
+    };
+    let beyond = BEYOND.iter().filter(|_| former.beyond);
+    let surrogates = OF_SURROGATES.iter().filter(|_| former.surrogates);
+    let mut branches = vec![known];
+    branches.extend(beyond.chain(surrogates).map(sequence));
+    Hir::alternation(branches)
 }
 
 impl Dialect {
@@ -43,7 +81,7 @@ impl Dialect {
     }
 
     fn set(self, set: &CharSet) -> Hir {
-        if set.len() == 1 {
+        if set.len() == 1 && set.former() == Former::default() {
             let c = set.iter().next().unwrap_or_default();
             return Hir::literal(encode(c, self.utf8));
         }
@@ -51,7 +89,8 @@ impl Dialect {
             let range = |&(first, last): &(u32, u32)| {
                 Some(ClassUnicodeRange::new(char::from_u32(first)?, char::from_u32(last)?))
             };
-            return Hir::class(Class::Unicode(ClassUnicode::new(set.ranges().iter().filter_map(range))));
+            let known = Hir::class(Class::Unicode(ClassUnicode::new(set.ranges().iter().filter_map(range))));
+            return with_former(known, set.former());
         }
         let range = |&(first, last): &(u32, u32)| ClassBytesRange::new(first as u8, last as u8);
         Hir::class(Class::Bytes(ClassBytes::new(set.ranges().iter().map(range))))

@@ -75,7 +75,7 @@ const DISTRUST_MAX: u32 = 64;
 /// Bytes that a candidate must skip to pay.
 const SKIPPED_MIN: usize = 64;
 /// Length of the longest character.
-const CHAR_BYTES_MAX: usize = 4;
+const CHAR_BYTES_MAX: usize = 6;
 /// Words of bits held at once.
 const WORDS: usize = 128;
 /// Lines in the sample for the density of matches.

@@ -165,6 +165,7 @@ mod tests {
             extended: true,
             sed: false,
             utf8: true,
+            wide: crate::regex::Wide::Unicode,
             ranges: crate::regex::Ranges::CodePoints,
             ignore_case,
             stray_backslash_is_quiet: true,

@@ -37,7 +37,7 @@ use simdutf8::compat::from_utf8;
 use crate::tool::context::UNKNOWN_CHARACTERS;
 use crate::{Accept, ByteMap, Charset, Collate, Declined, Locale};
 
-use chars::CharSet;
+use chars::{CharSet, Former};
 pub use groups::Spans;
 use groups::Tracer;
 use hir::Dialect;
@@ -100,10 +100,57 @@ pub struct Options<'a> {
     pub stray_backslash_is_quiet: bool,
     /// Whether `.` does not match all characters of UTF-8, see [`Judges::NoLateUtf8`].
     pub dot_misses_late: bool,
+    /// Which characters sets have beside those of ASCII, in UTF-8.
+    pub wide: Wide,
     /// Whether matches will be searched with [`Regex::find`], not only matching lines.
     pub spans: bool,
     /// The groups whose spans will be needed.
     pub groups: &'a [usize],
+}
+
+/// Which characters sets have in UTF-8, beside those of ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wide {
+    /// Those of Unicode. What other sequences are is left to the tool.
+    Unicode,
+    /// As in gawk: a negated set has all that glibc decodes, and `.` what its matcher knows. This is known of any bytes.
+    Gawk(Dot),
+}
+
+/// What `.` matches in gawk, in UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dot {
+    /// In gnulib's matcher: the characters of Unicode.
+    Gnulib,
+    /// In that of 2020: without those of which [`Judges::NoLateUtf8`] tells.
+    Gnulib2020,
+    /// In glibc's matcher: what glibc decodes.
+    Glibc,
+    /// In glibc's matcher, where it works on bytes: surrogates, too.
+    GlibcBytes,
+}
+
+impl Wide {
+    /// Returns what `.` matches.
+    fn dot(self, utf8: bool) -> CharSet {
+        let all = CharSet::all(utf8);
+        match self {
+            _ if !utf8 => all,
+            Wide::Unicode | Wide::Gawk(Dot::Gnulib) => all,
+            Wide::Gawk(Dot::Gnulib2020) => all.without_late(),
+            Wide::Gawk(Dot::Glibc) => all.with_former(Former { beyond: true, surrogates: false }),
+            Wide::Gawk(Dot::GlibcBytes) => all.with_former(Former { beyond: true, surrogates: true }),
+        }
+    }
+
+    /// Returns all characters that are not in a set.
+    fn others(self, set: &CharSet, utf8: bool) -> CharSet {
+        let others = set.complement(utf8);
+        match self {
+            Wide::Gawk(_) if utf8 => others.with_former(Former { beyond: true, surrogates: false }),
+            _ => others,
+        }
+    }
 }
 
 /// The meaning of a range such as `[a-z]` in a locale.
@@ -151,6 +198,7 @@ impl Options<'_> {
             newline: Newline::EndsLine,
             stray_backslash_is_quiet: false,
             dot_misses_late: false,
+            wide: Wide::Unicode,
             spans: false,
             groups: &[],
         }
@@ -330,6 +378,7 @@ fn syntax(options: &Options, utf8: bool) -> Syntax {
         extended: matches!(options.flavour, Flavour::GrepExtended | Flavour::SedExtended),
         sed: matches!(options.flavour, Flavour::SedBasic | Flavour::SedExtended),
         utf8,
+        wide: options.wide,
         ranges: options.ranges,
         ignore_case: options.ignore_case,
         stray_backslash_is_quiet: options.stray_backslash_is_quiet,
@@ -387,7 +436,7 @@ fn judges(node: &Node, syntax: Syntax, ascii_only: bool, lines_alone: bool) -> J
     } else if syntax.utf8 && syntax.ignore_case && !lines_alone {
         // Folding can change a character's length, and glibc then loses its position at invalid bytes.
         Judges::ValidUtf8
-    } else if syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
+    } else if syntax.wide == Wide::Unicode && syntax.utf8 && (node.is_nullable() || !node.is_ascii()) {
         Judges::NoForbiddenUtf8
     } else {
         Judges::AnyBytes

@@ -7,10 +7,10 @@
 
 use crate::{Accept, Declined};
 
-use super::Ranges;
 use super::chars::CharSet;
 use super::classes::{self, Known};
 use super::node::{Look, Node};
+use super::{Ranges, Wide};
 
 /// How to parse an expression.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,7 @@ pub(super) struct Syntax {
     /// Whether sed's rules apply where they differ from grep's.
     pub(super) sed: bool,
     pub(super) utf8: bool,
+    pub(super) wide: Wide,
     pub(super) ranges: Ranges,
     pub(super) ignore_case: bool,
     /// Whether a backslash before an ordinary character is known to be ignored without a warning.
@@ -178,7 +179,7 @@ impl Parser<'_> {
                 let set = self.bracket()?;
                 Ok(self.without_newline(Node::Set(set)))
             }
-            Some('.') => Ok(self.without_newline(Node::Set(CharSet::all(self.syntax.utf8)))),
+            Some('.') => Ok(self.without_newline(Node::Set(self.syntax.wide.dot(self.syntax.utf8)))),
             Some('^') => self.caret(first, after_look),
             // The dfa takes the second character for the end of a group or a branch, glibc for a literal.
             Some('$') if !self.syntax.extended && self.peek_is(&[')', '|']) => {
@@ -344,7 +345,7 @@ impl Parser<'_> {
 
     fn known_set(&mut self, class: classes::Class, negated: bool) -> Accept<Node> {
         self.judges_ascii_only |= class.known == Known::Ascii;
-        let set = if negated { class.set.complement(self.syntax.utf8) } else { class.set };
+        let set = if negated { self.syntax.wide.others(&class.set, self.syntax.utf8) } else { class.set };
         Ok(self.without_newline(Node::Set(set)))
     }
 

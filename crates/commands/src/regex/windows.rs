@@ -5,7 +5,7 @@ use pelton_simd::sequences::{LENGTH_MAX, SEQUENCES_MAX};
 
 use crate::ByteSet;
 
-use super::chars::{CharSet, encode};
+use super::chars::{CharSet, Former, encode};
 use super::node::{Look, Node};
 
 /// Adjacent byte sets.
@@ -202,7 +202,8 @@ impl Known {
             byte != b'\n' && (!utf8 || byte.is_ascii()) && set.contains(u32::from(byte))
         });
         let wide = if utf8 { set.minus(&CharSet::of(0..0x80)) } else { CharSet::none() };
-        if wide.len() <= WIDE_MAX {
+        let has_former = set.former() != Former::default();
+        if wide.len() <= WIDE_MAX && !has_former {
             let mut windows: Vec<Window> = if narrow.is_empty() { vec![] } else { vec![vec![narrow]] };
             windows.extend(
                 wide.iter()
@@ -212,7 +213,11 @@ impl Known {
         }
         let with =
             |least: u8, most: u8| vec![vec![narrow.union(&ByteSet::where_(|b| (least..=most).contains(&b)))]];
-        Known { first: with(0xC2, 0xF4), last: with(0x80, 0xBF), ..Known::nothing() }
+        Known {
+            first: with(0xC2, if has_former { 0xFD } else { 0xF4 }),
+            last: with(0x80, 0xBF),
+            ..Known::nothing()
+        }
     }
 
     /// Combines adjacent parts.
@@ -335,6 +340,7 @@ mod tests {
             extended: true,
             sed: false,
             utf8,
+            wide: crate::regex::Wide::Unicode,
             ranges: crate::regex::Ranges::CodePoints,
             ignore_case,
             stray_backslash_is_quiet: true,

@@ -117,6 +117,9 @@ pub struct InputFacts {
     /// Whether the output depends on where its reads of a pipe end (grep checks each for NULs), if NULs
     /// come. Its kernel then reads a pipe itself, never pieces from another kernel.
     pub depends_on_reads: bool,
+    /// The program that reads its inputs again, from their beginning, where its kernel does not support what they hold:
+    /// its own, or the one that its script becomes. It then reads regular files only.
+    pub reads_again: Option<&'static str>,
     /// Whether its output depends only on the set of input lines, not their order (`sort`).
     pub ignores_order: bool,
     /// A string without which a line changes neither the output nor the status: `grep key` ignores lines

@@ -30,6 +30,11 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
     crate::lookup(name).is_some_and(|tool| tool.in_process != InProcess::Never)
 }
 
+/// Whether the command of this name reads the files that it is given.
+pub(crate) fn reads_files(name: &[u8]) -> bool {
+    crate::lookup(name).is_some_and(|tool| matches!(tool.in_process, InProcess::Reads { .. }))
+}
+
 /// A command and its arguments, to which file names are added.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -40,10 +45,8 @@ pub(crate) struct Program {
     context: Context,
     /// The command, accepted for one file.
     one: Arc<dyn Command>,
-    /// Whether one kernel serves each single file.
-    reuses_kernel: bool,
-    /// Whether it stats all its files before it reads the first.
-    needs_all_sizes: bool,
+    /// How its kernel replaces a process.
+    in_process: InProcess,
 }
 
 impl Program {
@@ -59,9 +62,10 @@ impl Program {
         let Some(tool) = crate::lookup(name) else {
             return Declined::because("no kernel can stand for it");
         };
-        let InProcess::Reads { reuses_kernel, needs_all_sizes } = tool.in_process else {
+        let in_process = tool.in_process;
+        if in_process == InProcess::Never {
             return Declined::because("no kernel can stand for it");
-        };
+        }
         if words.iter().any(|word| memchr::memmem::find(word, SOME_FILE).is_some()) {
             return Declined::because("a word of it is what stands for names here");
         }
@@ -71,12 +75,15 @@ impl Program {
         };
         let context = Context { locale: locale.clone(), implementation: Implementation::tested(tool.family) };
         let some = |count: usize| vec![SOME_FILE.to_vec(); count];
-        let one = understand(name, &with(words, at, &some(1)), &some(1), &context)?;
+        let understand = |files: &[Vec<u8>]| {
+            understand(name, &with(words, at, files), read_by(in_process, files), &context)
+        };
+        let one = understand(&some(1))?;
         if !single {
-            understand(name, &with(words, at, &some(2)), &some(2), &context)?;
+            understand(&some(2))?;
         }
         let (name, words, one) = (name.to_vec(), words.to_vec(), Arc::from(one));
-        Ok(Program { name, words, at, context, one, reuses_kernel, needs_all_sizes })
+        Ok(Program { name, words, at, context, one, in_process })
     }
 
     /// Returns the arguments of a run over these files.
@@ -86,11 +93,12 @@ impl Program {
 
     fn kernel(&self, files: &[Vec<u8>]) -> OrFallback<(Box<dyn Kernel>, bool)> {
         let is_plain = |name: &Vec<u8>| !name.is_empty() && !name.starts_with(b"-");
-        let known = matches!(files, [file] if is_plain(file)) && self.reuses_kernel;
+        let reuses_kernel = matches!(self.in_process, InProcess::Reads { reuses_kernel: true, .. });
+        let known = matches!(files, [file] if is_plain(file)) && reuses_kernel;
         let made = if known {
             self.one.kernel().map(|kernel| (kernel, self.one.resume_args().is_some()))
         } else {
-            understand(&self.name, &self.args(files), files, &self.context)
+            understand(&self.name, &self.args(files), read_by(self.in_process, files), &self.context)
                 .and_then(|command| Ok((command.kernel()?, command.resume_args().is_some())))
         };
         made.map_err(|_| "arguments that only the real command understands")
@@ -110,6 +118,11 @@ fn with(words: &[Vec<u8>], at: Option<usize>, files: &[Vec<u8>]) -> Vec<Vec<u8>>
     let (before, behind) = words.split_at(at.unwrap_or(words.len()));
     let behind = behind.get(usize::from(at.is_some())..).unwrap_or_default();
     [before, files, behind].concat()
+}
+
+/// Returns those of the named files that the command reads.
+fn read_by(in_process: InProcess, files: &[Vec<u8>]) -> &[Vec<u8>] {
+    if in_process == InProcess::Prints { &[] } else { files }
 }
 
 /// Accepts the command if it reads these files in this order, and does nothing else. No command that reads a script or
@@ -191,7 +204,9 @@ impl Run {
         if null {
             chain.output_is_discarded();
         }
-        let looked = files.len() > 1 && program.needs_all_sizes;
+        let files = read_by(program.in_process, &files).to_vec();
+        let needs_all_sizes = matches!(program.in_process, InProcess::Reads { needs_all_sizes: true, .. });
+        let looked = files.len() > 1 && needs_all_sizes;
         let (mut open, mut kinds) = (None, Vec::new());
         if let [file] = &files[..] {
             let (file, bytes) = opener.open(file).ok_or(NOT_PLAIN)?;
@@ -290,6 +305,7 @@ impl Run {
                 let file = &self.files[self.at];
                 said.complain(&[&self.name[..], b": ", file, b": ", reason.as_bytes(), b"\n"].concat());
                 self.failed = true;
+                self.chain.input_is_unreadable();
                 0
             }
             Err(_) => return Err("a file that cannot be read"),

@@ -61,11 +61,13 @@ pub enum Acceptor {
     NoKernel,
 }
 
-/// Whether a kernel may replace a process over files whose names arrive as data (`xargs cat`, `find -exec`).
+/// Whether a kernel may replace a process over names that arrive as data (`xargs cat`, `find -exec`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InProcess {
     /// Never.
     Never,
+    /// If it reads nothing: it prints what follows from its arguments.
+    Prints,
     /// If it reads files, writes nothing, and ends by itself.
     Reads {
         /// Whether its messages and lines name no file but as it begins, so that one kernel serves each

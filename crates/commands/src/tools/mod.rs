@@ -15,14 +15,20 @@ macro_rules! registry {
 // One line per tool: `mod NAME;` for a file or folder here, `use PATH;` for a row elsewhere.
 registry! {
     use crate::awk::tool_rows::AWK;
+    mod base64;
+    mod basename;
     mod cat;
     mod comm;
     mod cut;
+    mod dirname;
     mod echo;
     mod expand;
     mod find;
     mod fold;
     use crate::grep::TOOL;
+    use crate::tools::gzip::GUNZIP;
+    mod gzip;
+    use crate::tools::gzip::ZCAT;
     use crate::awk::tool_rows::GAWK;
     mod head;
     mod join;
@@ -36,6 +42,9 @@ registry! {
     mod rev;
     use crate::sed::TOOL;
     mod seq;
+    use crate::tools::sha256sum::SHA1SUM;
+    use crate::tools::sha256sum::SHA224SUM;
+    mod sha256sum;
     use crate::sort::TOOL;
     mod shuf;
     mod tac;

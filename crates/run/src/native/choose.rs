@@ -4,6 +4,7 @@ use super::files::{self, Files, Position};
 use super::meter::RowNote;
 use super::native_stage::NativeStage;
 use super::segment::Native;
+use super::source::Source;
 use super::unit::Unit;
 use super::{prepare, spawned};
 use crate::alternatives;
@@ -24,7 +25,7 @@ use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec};
 use pelton_sys::{limits, machine, scratch};
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -324,7 +325,8 @@ fn command_of(
     let Accepted { command, facts } = &accepted;
     check_temporary(&facts.temporary_files, &exec.envp)?;
     let mut starts = None;
-    let own_name = exec.argv.first().filter(|_| facts.input.depends_on_reads);
+    let may_repeat = facts.input.depends_on_reads || facts.input.reads_again.is_some();
+    let own_name = exec.argv.first().filter(|_| may_repeat);
     let mut itself = own_name.and_then(|called| alone(exec.path.as_bytes(), called.as_bytes(), &exec));
     if let Some(child) = &facts.child {
         let found =
@@ -336,6 +338,9 @@ fn command_of(
         starts = itself.clone().filter(|_| goes_on);
     }
     check_environment(tool, &exec.envp)?;
+    if let Some(program) = facts.input.reads_again.filter(|program| program.as_bytes() != name) {
+        becomes(program, stage, around, detector, &context.implementation)?;
+    }
     let prints_last = position.last && facts.diagnostics.overtake_output;
     if prints_last && tool.is_unsuitable_for(Unsuitable::MessagesBetweenOutput) {
         return Declined::because("its names go into no pipe");
@@ -346,6 +351,9 @@ fn command_of(
         return Declined::because("what it is called by stands in its messages");
     }
     let files = files::of_stage(&accepted, &redirections, position)?;
+    if facts.input.reads_again.is_some() && !files.sources.iter().all(Source::is_regular) {
+        return Declined::because("an input that is no regular file, and cannot be read again");
+    }
     let mixes = || files::shares_output_with_errors(&redirections, position);
     if facts.diagnostics.overtake_output && mixes() {
         return Declined::because(
@@ -472,6 +480,28 @@ fn check_temporary(files: &TemporaryFiles, environment: &[CString]) -> Accept<()
 fn alone(path: &[u8], called: &[u8], by: &Exec) -> Option<Exec> {
     let argv = vec![c_string(called)?];
     Some(Exec { path: c_string(path)?, argv, envp: by.envp.clone() })
+}
+
+/// Declines a script that becomes another program than the one that it comes with.
+fn becomes(
+    program: &str,
+    stage: &StagePlan,
+    around: &Surroundings<'_>,
+    detector: &mut Detector<'_>,
+    implementation: &Implementation,
+) -> Accept<()> {
+    let sets_path = match &stage.syntax.command {
+        SyntaxCommand::Simple(simple) => {
+            simple.assignments.iter().any(|assignment| assignment.name == "PATH")
+        }
+        _ => true,
+    };
+    let found = (!sets_path).then(|| around.program_of(program.as_bytes())).flatten();
+    let found = found.map(|found| detector.identify(Path::new(OsStr::from_bytes(&found.path))));
+    if found.as_ref() == Some(implementation) {
+        return Ok(());
+    }
+    Declined::because(format!("it becomes another {program} than the one that it comes with"))
 }
 
 /// Declines an environment that changes what the tool does.

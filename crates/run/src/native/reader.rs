@@ -199,6 +199,7 @@ impl Reader {
             out.flush();
         }
         let _ = std::io::stderr().write_all(unreadable.message.as_bytes());
+        chain.input_is_unreadable();
         if unreadable.dies {
             chain.break_off();
         }

@@ -6,7 +6,7 @@ use crate::Rng;
 
 pub fn case(rng: &mut Rng, command: &str) -> Case {
     let mut args: Vec<Vec<u8>> = Vec::new();
-    let separator = rng.pick(&["", "", "", "", ",", ":", "\\t", "[,:]", ", *", "ab", "|", "[ ]", "a"]);
+    let separator = rng.pick(&["", "", "", "", "t", ",", ":", "\\t", "[,:]", ", *", "ab", "|", "[ ]", "a"]);
     if !separator.is_empty() {
         match rng.below(3) {
             0 => args.push(format!("-F{separator}").into_bytes()),
@@ -51,6 +51,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
             "do { n++ } while ((getline y < \"table\") > 0); print n",
         ]);
         text = format!("BEGIN {{ {read} }}\n{text}");
+    }
+    if rng.chance(20) {
+        text = broken_into_lines(rng, &text);
     }
     let mut program = None;
     if rng.chance(5) {
@@ -98,6 +101,28 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         avoid_infinity(&mut case);
     }
     case
+}
+
+/// Breaks a program into lines, behind some of its braces and semicolons.
+pub(super) fn broken_into_lines(rng: &mut Rng, text: &str) -> String {
+    let mut broken = String::new();
+    let (mut depth, mut quote, mut escaped) = (0, None, false);
+    for character in text.chars() {
+        broken.push(character);
+        match (quote, character) {
+            _ if escaped => escaped = false,
+            (_, '\\') => escaped = true,
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            // An expression, or a division: what lies behind either is left as it is.
+            (None, '"' | '/') => quote = Some(character),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            (None, '{' | ';') if depth == 0 && rng.chance(50) => broken.push('\n'),
+            _ => {}
+        }
+    }
+    broken
 }
 
 /// Puts empty lines between some of the lines, and before and behind them.
@@ -323,6 +348,9 @@ pub fn data(rng: &mut Rng) -> Vec<u8> {
         b"1x",
         "é".as_bytes(),
         b"\xff",
+        "훈".as_bytes(),
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
         b"A",
         b"aB",
         b"2147483647",
@@ -345,6 +373,13 @@ pub fn data(rng: &mut Rng) -> Vec<u8> {
         b"1234567890123.45",
         b"0.00000000000001",
         b"1.99999999999999999",
+        b"50%",
+        b"%%",
+        b"100%s",
+        b"%5%",
+        b"%.3q%d",
+        b"%*d%1$s",
+        b"%-#hd",
     ];
     const BETWEEN: &[&[u8]] = &[b" ", b" ", b" ", b"  ", b"\t", b",", b",", b":", b", ", b";", b"|", b""];
     let small = rng.chance(50);
@@ -403,9 +438,18 @@ impl Writer<'_> {
             let body = self.body(1);
             items.push(format!("BEGIN {{ {body} }}"));
         }
-        for _ in 0..self.rng.pick(&[1, 1, 1, 2, 3]) {
-            items.push(self.rule());
+        let made: Vec<String> = (0..self.rng.pick(&[1, 1, 1, 2, 3])).map(|_| self.rule()).collect();
+        if made.iter().any(|rule| rule.contains("form") || rule.contains("letter")) {
+            let form = self.pick(&["%s\\n", "%5s|", "%d;%%", "a"]);
+            items.insert(
+                0,
+                format!(
+                    "BEGIN {{ form = \"{form}\"; letter = \"{}\" }}",
+                    self.pick(&["s", "d", ".2f", "-s|"])
+                ),
+            );
         }
+        items.extend(made);
         if self.rng.chance(35) {
             let body = self.end();
             items.push(format!("END {{ {body} }}"));
@@ -629,6 +673,23 @@ impl Writer<'_> {
     }
 
     fn statement_here(&mut self) -> String {
+        if self.rng.chance(3) {
+            return self.pick(&[
+                "getline",
+                "getline x",
+                "if ((getline y) > 0) print y",
+                "getline $2",
+                "getline $(NF + 2); print; print NF",
+                "getline $5; for (i = 1; i <= NF; i++) printf \"%s|\", $i",
+                "getline c[NR]",
+                "n += getline",
+                "getline; getline x; print x, $0",
+                "if (getline) print NR, FNR, NF; else print \"end\"",
+                "getline x; print (x < 5), (x == \"a\")",
+                "getline NF",
+                "getline; $1 = \"q\"; print",
+            ]);
+        }
         match self.rng.below(if self.depth > 2 { 22 } else { 30 }) {
             0..5 => self.print(),
             5 => "print".to_owned(),
@@ -646,6 +707,12 @@ impl Writer<'_> {
             11 => "l[NR] = $0".to_owned(),
             12 => format!("s += {}", self.pick(&["$1", "$2", "$3", "length"])),
             13..16 => self.substitution(),
+            16 if self.rng.chance(30) => self.pick(&[
+                "$1 = $2 = \"\"",
+                "$2 = $1 = $4 = \"x\"",
+                "$7 = $1 = 0",
+                "x = 2; x ^= 3; print x ^ 2",
+            ]),
             16 => format!("$0 = {}", self.expr()),
             17 => format!("NF = {}", self.pick(&["2", "NF", "NF - 1", "4", "NF + 1"])),
             18 => format!("n = split($0, a{}); print n, a[1], a[2], a[n]", self.split_by()),
@@ -705,6 +772,9 @@ impl Writer<'_> {
     }
 
     fn printf(&mut self) -> String {
+        if self.rng.chance(25) {
+            return self.printf_of_a_text();
+        }
         let conversion = self.pick(&[
             "%s", "%d", "%5d", "%-5s|", "%05d", "%x", "%o", "%c", "%e", "%f", "%g", "%.2f", "%10.3e", "%i",
             "%u", "%+d", "%.3s", "%5.1f", "%%%s", "%X", "%#x", "%#o", "% d", "%-8.3d|", "%G", "%.0f", "%5c",
@@ -717,6 +787,22 @@ impl Writer<'_> {
             format!("printf(\"{conversion}{end}\", {stars}{value})")
         } else {
             format!("print sprintf(\"{conversion}\", {stars}{value})")
+        }
+    }
+
+    /// Formats that are made while the program runs, and such as are chosen.
+    fn printf_of_a_text(&mut self) -> String {
+        let (value, test) = (self.expr(), self.test());
+        match self.rng.below(6) {
+            0 => format!("printf({value})"),
+            1 => format!(
+                "printf {}",
+                self.pick(&["$1", "$2", "$0", "$NF", "$2 \" MB\\n\"", "$1 $2 \"%%\\n\"", "x"])
+            ),
+            2 => format!("printf ({test} ? \"%s;\" : \"%d,\"), {value}"),
+            3 => format!("printf({test} ? \"a%%\" : $2)"),
+            4 => format!("printf {}, {value}", self.pick(&["form", "form \"%s|\"", "\"%5\" letter"])),
+            _ => format!("print sprintf(form, {value})"),
         }
     }
 
@@ -815,6 +901,18 @@ impl Writer<'_> {
                 "(ab){2,}",
                 "b{0,1}",
                 "(a[^b]*b|[0-9]+)",
+                "\\s",
+                "\\w",
+                "\\y",
+                "\\<",
+                "\\>",
+                "\\B",
+                "\\S",
+                "\\W",
+                "a{b",
+                "{}",
+                "{,",
+                "a$",
             ])
         };
         let mut text = String::new();

@@ -1,5 +1,6 @@
 //! gawk: programs that count, cut and change characters, over valid and invalid UTF-8.
 
+use super::awk::broken_into_lines;
 use super::on_files;
 use super::template::{Holes, filled};
 use crate::Case;
@@ -10,7 +11,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if rng.chance(20) {
         args.push(rng.pick(&["-F,", "-F:", "-Fa", "-F\\t"]).as_bytes().to_vec());
     }
-    args.push(filled(rng, "@I", HOLES).into_bytes());
+    let program = filled(rng, "@I", HOLES);
+    let program = if rng.chance(20) { broken_into_lines(rng, &program) } else { program };
+    args.push(program.into_bytes());
     let mut case = on_files(rng, command, args);
     case.utf8 = rng.chance(95);
     case.stdin = characters(rng);
@@ -39,6 +42,9 @@ const PIECES: &[&[u8]] = &[
     "€".as_bytes(),
     "日本".as_bytes(),
     "😀".as_bytes(),
+    "퐀".as_bytes(),
+    "훈".as_bytes(),
+    "\u{10fffe}".as_bytes(),
     "e\u{301}".as_bytes(),
     "ǅ".as_bytes(),
     "ı".as_bytes(),
@@ -60,7 +66,7 @@ const PIECES: &[&[u8]] = &[
 ];
 
 fn characters(rng: &mut Rng) -> Vec<u8> {
-    let known = rng.pick(&[13, 26, 26, 27, PIECES.len()]);
+    let known = rng.pick(&[13, 29, 29, 30, PIECES.len(), PIECES.len()]);
     let mut text = Vec::new();
     for _ in 0..rng.pick(&[0, 1, 1, 2, 3, 5]) {
         for _ in 0..rng.pick(&[0, 1, 2, 3, 5, 8, 12]) {
@@ -91,7 +97,22 @@ const HOLES: &Holes = &[
             "{ @X > \"/dev/stderr\" } { @X }",
         ],
     ),
-    ('T', &["length > 3", "length($1) == @N", "length($0) != NF", "@C", "@F", "@S == @S"]),
+    (
+        'T',
+        &[
+            "@R",
+            "!@R",
+            "$1 ~ @R",
+            "$0 !~ @R && $2 ~ @R",
+            "@R, @R",
+            "length > 3",
+            "length($1) == @N",
+            "length($0) != NF",
+            "@C",
+            "@F",
+            "@S == @S",
+        ],
+    ),
     (
         'X',
         &[
@@ -112,6 +133,11 @@ const HOLES: &Holes = &[
             "while (match($1, @R)) { print RSTART; $1 = substr($1, RSTART + 1) ; if (++g > 9) break }",
             "if (@C > 2) print @S",
             "gsub(@R, @P); print length, $0",
+            "gsub(@R, \"<&>\"); print",
+            "sub(@R, \"[&]\"); print",
+            "print (@S ~ @R), (@S ~ @R)",
+            "n = split($0, p, @R); print n, p[1], p[n]",
+            "if (@R) k = !k; if (k) print",
             "x = toupper(substr($0, 1, 1)) substr($0, 2); print x",
             "x = sprintf(@G, @S, @S); print length(x), x",
             "r = \"\"; for (i = length($0); i > 0; i--) r = r substr($0, i, 1); print r",
@@ -221,6 +247,51 @@ const HOLES: &Holes = &[
             "0",
         ],
     ),
-    ('R', &["/a/", "/b*/", "/[ab]+/", "/é/", "/$/", "/x|€/", "/^a/", "/b$/", "/[0-9]/", "/[[:space:]]/"]),
+    (
+        'R',
+        &[
+            "/a/",
+            "/b*/",
+            "/[ab]+/",
+            "/é/",
+            "/$/",
+            "/x|€/",
+            "/^a/",
+            "/b$/",
+            "/[0-9]/",
+            "/[[:space:]]/",
+            "/@E/",
+            "/^@E/",
+            "/@E$/",
+            "/^@E$/",
+            "/@E@E/",
+            "/^@E@E$/",
+            "/(@E|x)@E/",
+            "/@E@E@E/",
+        ],
+    ),
+    (
+        'E',
+        &[
+            ".",
+            ".",
+            ".*",
+            "[^x]",
+            "[^ ]+",
+            "[^a]*",
+            "a",
+            "b?",
+            "é",
+            "[ab]",
+            "[a-c]+",
+            ".?",
+            "(a.|b)+",
+            "[[:space:]]*",
+            "\\S",
+            "[^[:space:]]",
+            "한",
+            "\\s",
+        ],
+    ),
     ('P', &["\"a\"", "\"é\"", "\"\"", "\"<&>\"", "\"€\"", "\"b\"", "\"\\351\""]),
 ];

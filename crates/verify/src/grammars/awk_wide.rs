@@ -26,6 +26,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         true => filled(rng, "@J\n", HOLES) + &program,
         false => program,
     };
+    let program = if rng.chance(20) { super::awk::broken_into_lines(rng, &program) } else { program };
     args.push(program.into_bytes());
     let mut case = on_files(rng, command, args);
     if rng.chance(12) && !case.files.is_empty() {

@@ -3,13 +3,17 @@
 mod awk;
 mod awk_characters;
 mod awk_wide;
+mod base64;
+mod basename;
 mod cat;
 mod comm;
 mod cut;
+mod dirname;
 mod echo;
 mod expand;
 mod fold;
 mod grep;
+mod gzip;
 mod head;
 mod join;
 mod nl;
@@ -20,6 +24,7 @@ mod sed;
 mod sed_state;
 mod sed_wide;
 mod seq;
+mod sha256sum;
 pub mod sort;
 mod tac;
 mod tail;
@@ -46,9 +51,12 @@ pub struct Grammar {
 /// All grammars: one line per command.
 pub const ALL: &[Grammar] = &[
     Grammar { command: "awk", case: awk::either },
+    Grammar { command: "base64", case: base64::case },
+    Grammar { command: "basename", case: basename::case },
     Grammar { command: "cat", case: cat::case },
     Grammar { command: "comm", case: comm::case },
     Grammar { command: "cut", case: cut::case },
+    Grammar { command: "dirname", case: dirname::case },
     Grammar { command: "echo", case: echo::case },
     Grammar { command: "expand", case: expand::case },
     Grammar { command: "fold", case: fold::case },
@@ -57,6 +65,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "gawk", case: awk_wide::case },
     Grammar { command: "gawk", case: awk_characters::case },
     Grammar { command: "grep", case: grep::case },
+    Grammar { command: "gzip", case: gzip::case },
     Grammar { command: "head", case: head::case },
     Grammar { command: "join", case: join::case },
     Grammar { command: "mawk", case: awk::case },
@@ -71,6 +80,9 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "sed", case: sed_state::case },
     Grammar { command: "sed", case: sed_wide::case },
     Grammar { command: "seq", case: seq::case },
+    Grammar { command: "sha1sum", case: sha256sum::case },
+    Grammar { command: "sha224sum", case: sha256sum::case },
+    Grammar { command: "sha256sum", case: sha256sum::case },
     Grammar { command: "sort", case: sort::case },
     Grammar { command: "tac", case: tac::case },
     Grammar { command: "tail", case: tail::case },

@@ -34,6 +34,8 @@ pub enum Family {
     GnuSed,
     /// GNU findutils (find, xargs).
     GnuFindutils,
+    /// GNU gzip (gzip, gunzip, zcat).
+    GnuGzip,
     /// GNU awk.
     Gawk,
     /// mawk.
@@ -58,6 +60,7 @@ impl Family {
             Family::GnuGrep => "GNU grep",
             Family::GnuSed => "GNU sed",
             Family::GnuFindutils => "GNU findutils",
+            Family::GnuGzip => "GNU gzip",
             Family::Gawk => "GNU awk",
             Family::Mawk => "mawk",
             Family::OriginalAwk => "the one true awk",
@@ -79,6 +82,7 @@ impl Family {
             Family::OriginalAwk => "version 20",
             Family::Bash => "GNU bash",
             Family::Jq => "jq-",
+            Family::GnuGzip => "bug-gzip@gnu.org",
             family => family.title(),
         }
     }
@@ -91,6 +95,7 @@ impl Family {
                 | Family::GnuGrep
                 | Family::GnuSed
                 | Family::GnuFindutils
+                | Family::GnuGzip
                 | Family::UtilLinux
         )
     }
@@ -108,6 +113,7 @@ pub const TESTED: &[(Family, &str)] = &[
     (Family::GnuGrep, "3.8"),
     (Family::GnuSed, "4.9"),
     (Family::GnuFindutils, "4.9.0"),
+    (Family::GnuGzip, "1.12"),
     (Family::Gawk, "5.2.1"),
     (Family::Mawk, "1.3.4 20200120"),
     (Family::OriginalAwk, "20220912"),
@@ -124,6 +130,7 @@ const COMPARED: &[(Family, &[&str])] = &[
     (Family::GnuGrep, &["3.6", "3.8", "3.11", "3.12"]),
     (Family::GnuSed, &["4.7", "4.9"]),
     (Family::GnuFindutils, &["4.8.0", "4.9.0", "4.10.0", "4.11.0"]),
+    (Family::GnuGzip, &["1.10", "1.12", "1.13", "1.14"]),
     (Family::Gawk, &["5.1.0", "5.2.1", "5.3.2"]),
     (Family::Mawk, &["1.3.4 20200120", "1.3.4 20250131", "1.3.4 20260302"]),
     (Family::OriginalAwk, &["20220912", "20250116", "20251225"]),
@@ -138,6 +145,8 @@ const FIRST_LINES: &[(&str, Family)] = &[
     ("* (GNU grep) ", Family::GnuGrep),
     ("* (GNU sed) ", Family::GnuSed),
     ("* (GNU findutils) ", Family::GnuFindutils),
+    ("* (gzip) ", Family::GnuGzip),
+    ("gzip ", Family::GnuGzip),
     ("GNU Awk ", Family::Gawk),
     ("mawk ", Family::Mawk),
     ("awk version ", Family::OriginalAwk),
@@ -333,7 +342,16 @@ impl ProgramInspector for SystemProbe {
         let Ok(file) = fs::read(path) else { return false };
         let holds = |text: &str| memchr::memmem::find(&file, text.as_bytes()).is_some();
         let says_version = || !family.holds_version() || holds(&format!("{version}\0"));
-        file.starts_with(ELF) && holds(family.mark()) && says_version()
+        // gunzip and zcat are scripts that come with gzip and end by becoming it.
+        let becomes_gzip = || {
+            let ends = [&b"\nexec gzip -d \"$@\"\n"[..], b"\nexec gzip -cd \"$@\"\n"];
+            family == Family::GnuGzip
+                && file.starts_with(b"#!/bin/sh\n")
+                && ends.iter().any(|end| file.ends_with(end))
+                && holds(&format!("(gzip) {version}\n"))
+        };
+        let is_program = || file.starts_with(ELF) && says_version();
+        holds(family.mark()) && (is_program() || becomes_gzip())
     }
 
     fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String> {
@@ -533,6 +551,13 @@ mod tests {
         assert!(!SystemProbe.holds(&script, Family::GnuGrep, "3.8"));
         assert!(holds("/bin/grep", Family::GnuGrep, "3.8"));
         assert!(!holds("/bin/grep", Family::GnuGrep, "3.99") && !holds("/bin/grep", Family::GnuSed, "3.8"));
+        let zcat = folder.join("zcat");
+        let body = "#!/bin/sh\nversion=\"zcat (gzip) 1.12\n\"\nusage='<bug-gzip@gnu.org>.'\n";
+        fs::write(&zcat, format!("{body}exec gzip -cd \"$@\"\n")).expect("written");
+        assert!(SystemProbe.holds(&zcat, Family::GnuGzip, "1.12"), "a script that comes with its program");
+        assert!(!SystemProbe.holds(&zcat, Family::GnuGzip, "1.13"));
+        fs::write(&zcat, format!("{body}exec pigz -cd \"$@\"\n")).expect("written");
+        assert!(!SystemProbe.holds(&zcat, Family::GnuGzip, "1.12"));
         fs::remove_dir_all(&folder).expect("removed");
     }
 

@@ -103,6 +103,8 @@ pub(crate) static TOOL: Tool = Tool {
             "@f @f -type f -exec sort {} +",
             "@f @f -exec tail -n @p {} +",
             "@f -exec sed s/a/b/ {} \\;",
+            "@f . -maxdepth 1 -exec basename {} a \\;",
+            "@f . -maxdepth 1 -exec dirname {} +",
         ],
     },
 };
@@ -125,7 +127,9 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     if args.iter().any(|arg| arg == b"-exec") {
         let query = find.query()?;
         find.prints_names = query.prints_names();
-        if query.command().is_some_and(|line| line.gathers) && query.commands_everything() {
+        let reads =
+            |line: &CommandLine| line.words.first().is_some_and(|name| in_process_exec::reads_files(name));
+        if query.command().is_some_and(|line| line.gathers && reads(line)) && query.commands_everything() {
             return Declined::because("-exec names directories as well, of which no kernel makes anything");
         }
         find.command = query.command().map(|line| command(line, &context.locale)).transpose()?;

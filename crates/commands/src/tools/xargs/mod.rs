@@ -162,6 +162,10 @@ pub(crate) static TOOL: Tool = Tool {
             "-n @p grep -c a",
             "-I{} head -n 2 {}",
             "-0 sort",
+            "-n 1 basename",
+            "-r basename -a",
+            "-I{} basename {} b",
+            "dirname",
         ],
         options: &[],
         operands: &[""],
@@ -341,9 +345,17 @@ mod tests {
 
     #[test]
     fn what_only_reads_files_needs_no_process() {
-        for line in
-            ["wc -l", "-0 -n 1 grep -c x", "-I% cat -n %", "-r sed s/a/b/", "-n 2 sort -u", "-L1 head -n 1"]
-        {
+        for line in [
+            "wc -l",
+            "-n1 basename",
+            "-I{} basename {} .c",
+            "dirname -z",
+            "-0 -n 1 grep -c x",
+            "-I% cat -n %",
+            "-r sed s/a/b/",
+            "-n 2 sort -u",
+            "-L1 head -n 1",
+        ] {
             assert_eq!(reason(line), "", "{line}");
         }
         for line in [
@@ -358,6 +370,8 @@ mod tests {
             "tee",
             "sed -i s/a/b/",
             "grep -P x",
+            "-n1 basename a b",
+            "-I{} basename x{}",
         ] {
             assert_ne!(reason(line), "", "{line}");
         }
