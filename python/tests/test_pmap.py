@@ -26,7 +26,7 @@ from pelton._pmap_errors import ItemError, WorkerDied
 from pelton._pmap_source import CHUNK_SECONDS, Sizes
 from pelton._pmap_stats import PmapStats
 from pelton._pmap_wire import decode, encode
-from test_popen import children, descriptors
+from test_popen import children, descriptors, dice_and_rounds
 
 
 @pytest.fixture(autouse=True)
@@ -46,13 +46,6 @@ def double(value: Any) -> Any:
     return value * 2
 
 
-def slow_first(value: int) -> int:
-    # The first item waits until the others have been computed by the other worker.
-    if value == 0:
-        time.sleep(0.3)
-    return value
-
-
 def fail_at_500(value: int) -> int:
     if value == 500:
         raise ValueError("five hundred")
@@ -69,9 +62,20 @@ def test_results_are_those_of_map(start: Any, count: int) -> None:
 
 
 def test_order(tmp_path: Path) -> None:
+    # The first item waits until the other worker has computed another one.
+    def first_is_late(value: int) -> int:
+        until = time.monotonic() + 60
+        while value == 0 and not marker.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        if value >= 10:
+            marker.touch()
+        return value
+
     items = list(range(200))
-    assert list(pmap(slow_first, items, jobs=2, chunk=1)) == items
-    found = list(pmap(slow_first, items, jobs=2, chunk=1, ordered=False))
+    marker = tmp_path / "ordered"
+    assert list(pmap(first_is_late, items, jobs=2, chunk=1)) == items
+    marker = tmp_path / "unordered"
+    found = list(pmap(first_is_late, items, jobs=2, chunk=1, ordered=False))
     assert sorted(found) == items
     assert found[0] != 0
 
@@ -474,7 +478,7 @@ def test_caller_that_is_killed_leaves_no_worker(tmp_path: Path) -> None:
     assert is_gone_within(int((tmp_path / "pid").read_text()), 10)
 
 
-# Random ends: see the fixture.
+# Random ends: the fixture looks for processes and descriptors.
 
 
 def busy(value: int) -> int:
@@ -506,10 +510,10 @@ def one_random_end(dice: random.Random) -> None:
 # An interrupt may come before anything refers to the object that closes a socket.
 @pytest.mark.filterwarnings("ignore")
 def test_random_ends_leave_nothing() -> None:
-    dice = random.Random(23)
+    dice, rounds = dice_and_rounds(8)
     old = signal.signal(signal.SIGALRM, interrupt_once)
     try:
-        for _ in range(100):
+        for _ in range(rounds):
             with contextlib.suppress(KeyboardInterrupt, RuntimeError, ValueError, WorkerDied):
                 one_random_end(dice)
     finally:

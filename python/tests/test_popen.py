@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any, Iterator, List, Set
+from typing import Any, Iterator, List, Set, Tuple
 
 import pytest
 
@@ -52,6 +52,17 @@ def nothing_left() -> Iterator[None]:
     left = children() - before[0]
     assert not left, f"processes left: {left}"
     assert not descriptors() - before[1], "descriptors left"
+
+
+def dice_and_rounds(rounds: int) -> Tuple[random.Random, int]:
+    """Returns the dice and the number of rounds of a random test.
+
+    `PELTON_ROUNDS` sets the number (a campaign: some hundreds), `PELTON_SEED` the seed. pytest shows
+    the seed if the test fails.
+    """
+    seed = int(os.environ.get("PELTON_SEED", "23"))
+    print(f"PELTON_SEED={seed}")
+    return random.Random(seed), int(os.environ.get("PELTON_ROUNDS", rounds))
 
 
 # Streams that nobody closes are reported by Python, as with `subprocess`.
@@ -311,8 +322,8 @@ def one_random_end(dice: random.Random, at: Any) -> None:
 
 @leaves_streams_open
 def test_random_ends_leave_nothing() -> None:
-    """300 interrupts, kills and exceptions; the fixture looks for processes and descriptors."""
-    dice = random.Random(14)
+    """Interrupts, kills and exceptions; the fixture looks for processes and descriptors."""
+    dice, rounds = dice_and_rounds(60)
 
     def interrupt(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
@@ -322,7 +333,7 @@ def test_random_ends_leave_nothing() -> None:
 
     old = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for _ in range(300):
+        for _ in range(rounds):
             try:
                 one_random_end(dice, kill_buffer)
             except KeyboardInterrupt:  # It came in the `finally`, after the with block.

@@ -100,8 +100,8 @@ class Engine:
         self._done = 0
         self.progress = 0
         self._closed = False
-        # How long taking the last items from the iterable took.
-        self._pull_seconds = 0.0
+        # Until when results that are about to come are waited for before the iterable is asked again.
+        self._patient_until = 0.0
         self._finalize = weakref.finalize(self, _abandon, starter, source, self._links, os.getpid())
 
     # What the caller sees.
@@ -168,7 +168,6 @@ class Engine:
     # One step of the loop.
 
     def _step(self) -> None:
-        self._pull_seconds = 0.0
         self._fill()
         for link in list(self._links.values()):
             self._flush(link)
@@ -179,16 +178,17 @@ class Engine:
         self._wait(self._patience() if can_pull and can_give else None)
 
     def _patience(self) -> float:
-        """Returns how long to wait for results before the iterable is asked again.
+        """Returns for how many seconds results are still waited for before the iterable is asked again.
 
         That might take long, and results that are about to come would have to wait for it.
         """
-        service = self.stats.seconds_fn / max(self.stats.chunks, 1)
-        return min(self._pull_seconds / 2, 2 * service + _RESULT_SECONDS)
+        if not any(link.outstanding for link in self._links.values()):
+            return 0.0
+        return max(self._patient_until - time.perf_counter(), 0.0)
 
     def _fill(self) -> None:
         """Gives chunks to workers, and starts one more if all have enough."""
-        while self._pull_seconds < _SLOW_PULL_SECONDS:
+        while self._again or not self._patience():
             link = self._freest()
             if link is None:
                 return
@@ -228,8 +228,11 @@ class Engine:
             return None
         started = time.perf_counter()
         chunk = source.next_chunk()
-        self._pull_seconds = time.perf_counter() - started
-        self.stats.seconds_source += self._pull_seconds
+        ended = time.perf_counter()
+        self.stats.seconds_source += ended - started
+        if ended - started >= _SLOW_PULL_SECONDS:
+            service = self.stats.seconds_fn / max(self.stats.chunks, 1)
+            self._patient_until = ended + min((ended - started) / 2, 2 * service + _RESULT_SECONDS)
         return chunk
 
     def _start(self) -> Link:

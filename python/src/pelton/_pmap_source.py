@@ -176,9 +176,10 @@ class FileLines(Source):
 class StreamLines(Source):
     """The lines of a pipe, a socket or a terminal. The caller passes them on in blocks."""
 
-    def __init__(self, file: Any, fixed: Optional[int]) -> None:
+    def __init__(self, file: Any, fixed: Optional[int], is_borrowed: bool) -> None:
         super().__init__(Sizes(_READ_BYTES, _BYTES_MAX, fixed))
         self._file = file
+        self._is_borrowed = is_borrowed
         # The beginning of a line, and how many of its pieces are known to have no newline.
         self._rest: List[bytes] = []
         self._searched = 0
@@ -230,6 +231,10 @@ class StreamLines(Source):
         position = f"the lines in bytes {start} to {self._sent - 1} of the stream"
         return self._chunk(BLOCK, Encoded(NOTHING, data), len(data), position)
 
+    def close(self) -> None:
+        if not self._is_borrowed:
+            self._file.close()
+
 
 def open_source(items: Any, chunk: "int | str") -> Source:
     """Returns the source for what `pmap` was given."""
@@ -265,4 +270,4 @@ def _open_file(file: Any, fixed: Optional[int], is_borrowed: bool) -> Source:
     if not is_borrowed:
         # `open_source` closes the file: keep another one.
         file = open(os.dup(file.fileno()), "rb")
-    return StreamLines(file, fixed)
+    return StreamLines(file, fixed, is_borrowed)

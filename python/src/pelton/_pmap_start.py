@@ -222,7 +222,10 @@ class Forker(Starter):
             sys.stderr.flush()
             pid = os.fork()
             if pid == 0:
-                _pmap_worker.run_worker(its.detach(), (self._fn,))
+                try:
+                    _pmap_worker.run_worker(its.detach(), (self._fn,))
+                finally:
+                    os._exit(1)
             its.close()
             link = Link(mine)
             link.pid = pid

@@ -374,10 +374,12 @@ class Popen(subprocess.Popen[AnyStr]):
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         """Closes the streams and waits for the child; after an exception, ends it first."""
-        if kind is None and not self._is_of_another_process():
-            self._close_streams(ignore_errors=False)
-            self.wait()
-        self.close()
+        try:
+            if kind is None and not self._is_of_another_process():
+                self._close_streams(ignore_errors=False)
+                self.wait()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Closes the streams, ends the child if it still runs, and reaps every process."""
