@@ -19,8 +19,8 @@ import deadlocks
 from pelton._popen import Popen
 
 HERE = Path(__file__).parent
-# Longer than any of the ways takes when it does not hang, by a factor of 20.
-HANG_SECONDS = 2.0
+# Longer than any of the ways takes when it does not hang, by a factor of 10.
+HANG_SECONDS = 1.0
 
 
 def children(pid: "int | None" = None) -> Set[int]:

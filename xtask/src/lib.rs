@@ -78,8 +78,9 @@ Usage: cargo xtask COMMAND
               --size 0: no pipelines
   book        builds the book from docs/, and prints where it begins
   python      builds the Python wheel and tests it with every Python here, in target/python:
-                python [--wheels] [--machine x86_64|aarch64|all] [--only 3.9,3.13t] [--binary FILE]
-                --wheels: no tests; --binary: a static pelton for this machine, instead of building one
+                python [--wheels] [--quick] [--machine x86_64|aarch64|all] [--only 3.9,3.13t] [--binary FILE]
+                --wheels: no tests; --quick: the tests of `cargo xtask test`
+                --binary: a static pelton for this machine, instead of building one
   pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it
   order       which functions short calls run, written down for the linker (steps through some calls: minutes)

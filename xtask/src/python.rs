@@ -30,12 +30,16 @@ print('    imported from', pelton.__file__)";
 
 /// The longest that the tests of one Python may take, in seconds.
 const LIMIT: &str = "900";
+/// The rounds of each random test: `cargo xtask test` makes fewer.
+const ROUNDS: (&str, &str) = ("PELTON_ROUNDS", "100");
 
 /// Options of `cargo xtask python`.
 #[derive(Debug, Default)]
 pub struct Options {
     /// Builds the wheels, and tests nothing.
     wheels_only: bool,
+    /// Tests as little as `cargo xtask test` does.
+    quick: bool,
     /// For which machines wheels are built; this one if there are none.
     machines: Vec<Machine>,
     /// A binary for this machine that is there already, instead of one that is built.
@@ -54,6 +58,7 @@ impl Options {
         while let Some(arg) = args.next()? {
             match arg {
                 Long("wheels") => options.wheels_only = true,
+                Long("quick") => options.quick = true,
                 Long("machine") => match args.value()?.string()?.as_str() {
                     "all" => options.machines.extend(Machine::ALL),
                     name => options.machines.push(Machine::named(name)?),
@@ -76,6 +81,9 @@ impl Options {
 /// If something cannot be built, or a test fails.
 pub fn run(options: &Options) -> Outcome {
     let here = Machine::here()?;
+    if options.quick {
+        return quick(&options.binary.clone().map_or_else(|| release_binary_for(here), Ok)?, &[]);
+    }
     let dir = target_dir()?.join("python");
     let wheels = dir.join("wheels");
     recreate(&wheels)?;
@@ -105,10 +113,11 @@ pub fn run(options: &Options) -> Outcome {
     }
     let mut outcomes = Vec::new();
     for python in &pythons {
-        outcomes.push(test_with(python, &wheel, &dir, Lock::Test));
+        outcomes.push(smoke_test(python, &wheel, &dir));
+        outcomes.push(test_with(python, &wheel, &dir, Lock::Test, &[ROUNDS]));
     }
-    // The newest that all tools have wheels for.
-    if let Some(python) = pythons.iter().rev().find(|python| TYPED.contains(&python.version.as_str())) {
+    let has_tools = |python: &&Python| TYPED.contains(&python.version.as_str());
+    if let Some(python) = pythons.iter().rfind(has_tools) {
         outcomes.push(with_all_tools(python, &wheel, &dir));
     } else {
         println!("SKIPPED: types, frames and notebooks, which need Python {}", TYPED.join(" or "));
@@ -119,11 +128,11 @@ pub fn run(options: &Options) -> Outcome {
 /// Versions for which each tool of the full lock file has a wheel.
 const TYPED: [&str; 3] = ["3.11", "3.12", "3.13"];
 
-/// Tests the package in short: with the `python3` in the PATH, and this binary.
+/// Tests the package in short: with the `python3` in the PATH, this binary, and these variables.
 ///
 /// # Errors
 /// If a test fails.
-pub fn quick(binary: &Path) -> Outcome {
+pub fn quick(binary: &Path, environment: &[(&str, &str)]) -> Outcome {
     ensure_venv()?;
     let dir = target_dir()?.join("python");
     let wheels = dir.join("quick-wheels");
@@ -131,7 +140,7 @@ pub fn quick(binary: &Path) -> Outcome {
     let wheel = build_wheel(binary, &wheels)?;
     let program = PathBuf::from("python3");
     let version = version(&program)?.ok_or("the `python3` in the PATH is older than 3.9")?;
-    test_with(&Python { program, version }, &wheel, &dir, Lock::Test)
+    test_with(&Python { program, version }, &wheel, &dir, Lock::Test, environment)
 }
 
 /// Installs Debian's package of what `python3 -m venv` needs, where that is missing.
@@ -225,7 +234,7 @@ fn build_wheel(binary: &Path, wheels: &Path) -> Outcome<PathBuf> {
 }
 
 /// Makes a virtual environment, with the tools of a lock file and the wheel, and returns its Python.
-fn environment(python_of: &Python, wheel: &Path, dir: &Path, lock: Option<Lock>) -> Outcome<PathBuf> {
+fn virtual_environment(python_of: &Python, wheel: &Path, dir: &Path, lock: Option<Lock>) -> Outcome<PathBuf> {
     let name = lock.map_or("wheel-only", Lock::name);
     let place = dir.join(format!("{name}-{}", python_of.version));
     let program = place.join("bin/python");
@@ -260,25 +269,36 @@ fn tools(base: &Path, place: &Path, lock: Lock) -> Outcome {
     Ok(fs::write(&stamp, &locked)?)
 }
 
+/// Runs a pipeline in an environment that has nothing but the wheel.
+fn smoke_test(python_of: &Python, wheel: &Path, dir: &Path) -> Outcome {
+    let program = virtual_environment(python_of, wheel, dir, None)?;
+    let mut smoke = python(&program, ["-c", SMOKE]);
+    step(&format!("Python {}, with nothing but the wheel", python_of.version), &mut smoke)
+}
+
 /// Runs the tests and the doctests of the installed package with one Python.
-fn test_with(python_of: &Python, wheel: &Path, dir: &Path, lock: Lock) -> Outcome {
-    let alone = environment(python_of, wheel, dir, None)?;
-    let mut smoke = python(&alone, ["-c", SMOKE]);
-    step(&format!("Python {}, with nothing but the wheel", python_of.version), &mut smoke)?;
-    let program = environment(python_of, wheel, dir, Some(lock))?;
+fn test_with(
+    python_of: &Python,
+    wheel: &Path,
+    dir: &Path,
+    lock: Lock,
+    environment: &[(&str, &str)],
+) -> Outcome {
+    let program = virtual_environment(python_of, wheel, dir, Some(lock))?;
     // A test that hangs must not hang everything: this package is about that.
     let mut test = python(Path::new("timeout"), ["--kill-after=10", LIMIT]);
     test.arg(&program).args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-n", "4"]);
     test.args(["-o", "faulthandler_timeout=120", "tests", "--pyargs", "pelton"]);
+    test.envs(environment.iter().copied());
     step(&format!("tests of the package, Python {}", python_of.version), &mut test)
 }
 
 /// Runs the tests with every tool there, and the type checkers.
 fn with_all_tools(python_of: &Python, wheel: &Path, dir: &Path) -> Outcome {
-    test_with(python_of, wheel, dir, Lock::Full)?;
-    let program = environment(python_of, wheel, dir, Some(Lock::Full))?;
+    test_with(python_of, wheel, dir, Lock::Full, &[])?;
+    let program = virtual_environment(python_of, wheel, dir, Some(Lock::Full))?;
     let mypy = ["-m", "mypy", "--cache-dir", "/dev/null"];
-    let strict = ["-m", "mypy", "--cache-dir", "/dev/null", "--strict", "tests/typing/public.py"];
+    let strict = ["-m", "mypy", "--cache-dir", "/dev/null", "--strict", "tests/typing"];
     all([
         step("mypy --strict", &mut python(&program, mypy)),
         step("mypy --strict, of the public names", &mut python(&program, strict)),

@@ -134,7 +134,7 @@ fn tests(environment: &[(&str, &str)]) -> Outcome<Counts> {
     });
     // Its binary is that of the tests, which are built by now.
     let binary = target_dir()?.join(Machine::here()?.target()).join("debug/pelton");
-    if let Err(error) = timed("the Python package", || python::quick(&binary)) {
+    if let Err(error) = timed("the Python package", || python::quick(&binary, environment)) {
         eprintln!("{error}");
         counts.broken = true;
     }
