@@ -14,6 +14,7 @@ mod moving_picture;
 pub mod oracles;
 pub mod order;
 pub mod pictures;
+pub mod python;
 pub mod quick;
 pub mod reference;
 pub mod registries;
@@ -76,6 +77,10 @@ Usage: cargo xtask COMMAND
               (needs root): roots [NAME…] [--topic T]… [--comparisons N] [--size MB] [--results DIR]
               --size 0: no pipelines
   book        builds the book from docs/, and prints where it begins
+  python      builds the Python wheel and tests it with every Python here, in target/python:
+                python [--wheels] [--quick] [--machine x86_64|aarch64|all] [--only 3.9,3.13t] [--binary FILE]
+                --wheels: no tests; --quick: the tests of `cargo xtask test`
+                --binary: a static pelton for this machine, instead of building one
   pictures    takes the book's pictures of the page and of the live view (installs a browser)
   reference   writes docs/reference from the code, as a test wants it
   order       which functions short calls run, written down for the linker (steps through some calls: minutes)
@@ -127,6 +132,7 @@ fn run() -> Outcome {
         "dist" => dist::run(&dist::Options::parse(args)?),
         "book" => alone(args, book::run),
         "pictures" => alone(args, pictures::run),
+        "python" => python::run(&python::Options::parse(args)?),
         "reference" => alone(args, reference::run),
         "order" => alone(args, order::run),
         "fmt" => format(args),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::{Outcome, quick, setup, test_programs};
+use crate::{Outcome, python, quick, setup, test_programs};
 use workbench::cargo_workspace::{TestProgram, cargo, static_options, target_dir};
 use workbench::machine::Machine;
 use workbench::steps::{all, seconds, step, timed};
@@ -132,6 +132,12 @@ fn tests(environment: &[(&str, &str)]) -> Outcome<Counts> {
         counts.broken = true;
         Vec::new()
     });
+    // Its binary is that of the tests, which are built by now.
+    let binary = target_dir()?.join(Machine::here()?.target()).join("debug/pelton");
+    if let Err(error) = timed("the Python package", || python::quick(&binary, environment)) {
+        eprintln!("{error}");
+        counts.broken = true;
+    }
     let mut examples = cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]);
     counts.run("doc examples", examples.args(&options))?;
     counts.run_programs(programs, environment)?;

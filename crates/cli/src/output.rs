@@ -3,7 +3,7 @@
 use crate::failure::{Failure, plain};
 use pelton_sys::machine;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Prints the whole output of this process. `what` names the text in error messages.
@@ -23,7 +23,7 @@ pub enum OutputTarget {
     Stdout,
     /// A file, replaced atomically.
     File(PathBuf),
-    /// A device or FIFO, written to directly.
+    /// A device, a FIFO, or a descriptor of this process: written to directly.
     Device(PathBuf),
 }
 
@@ -43,7 +43,9 @@ impl OutputTarget {
             Ok(meta) if meta.is_dir() => {
                 Err(cannot("it is a directory").with_help(format!("-o {}", path.join("report").display())))
             }
-            Ok(meta) if !meta.is_file() => Ok(OutputTarget::Device(path)),
+            Ok(meta) if meta.file_type().is_socket() => Err(cannot("it is a socket")),
+            Ok(meta) if !meta.is_file() || is_descriptor(&path) => Ok(OutputTarget::Device(path)),
+            Err(_) if is_descriptor(&path) => Err(cannot("no such descriptor is open")),
             _ if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
                 Err(cannot("there is no such directory"))
             }
@@ -96,10 +98,20 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Resolves links, even to a missing file, so that the target is replaced and not the link.
+/// Whether `path` is a descriptor, such as `/dev/fd/3`. Its link names a pipe or a file without a name by a text
+/// that is no path, and whoever holds the descriptor of a file would not see another file in its place.
+fn is_descriptor(path: &Path) -> bool {
+    let directory = std::fs::canonicalize(directory_of(path));
+    directory.is_ok_and(|directory| directory.starts_with("/proc") && directory.ends_with("fd"))
+}
+
+/// Resolves links, even to a missing file, so that the target is replaced and not the link. A descriptor stays.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..40 {
+        if is_descriptor(&path) {
+            break;
+        }
         match std::fs::read_link(&path) {
             Ok(target) => path = directory_of(&path).join(target),
             Err(_) => break,

@@ -364,3 +364,32 @@ fn descriptors_that_others_share_are_as_they_were() {
     let shared = |line: &str| u32::from_str_radix(line.trim(), 8).is_ok_and(|flags| flags & 0o4000 == 0);
     assert!(said.lines().count() == 4 && said.lines().all(shared), "{said}");
 }
+
+#[test]
+fn a_report_to_a_descriptor_is_written_to_what_that_refers_to() {
+    for verb in
+        ["echo x | $P buffer --json -o /dev/fd/3 > /dev/null", "$P time --json -o /dev/fd/3 : > /dev/null"]
+    {
+        for (text, left) in [
+            (format!("({verb}) 3>&1 | cat > got"), "got\n"),
+            // Without a name.
+            (format!("exec 3<> f; rm f; {verb}; cat /dev/fd/3 > got"), "got\n"),
+            (format!("exec 3> f; {verb}; cat f > got; [ f -ef /dev/fd/3 ] && rm f"), "got\n"),
+            (format!("ln -s /dev/fd/3 link; exec 3> f; {verb}; mv f got"), "got\nlink\n"),
+        ] {
+            let dir = directory();
+            let ended = run(&format!("{text}; ls"), dir.path());
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(
+                (String::from_utf8_lossy(&ended.stdout).as_ref(), said.as_ref()),
+                (left, ""),
+                "{text}"
+            );
+            let report = std::fs::read(dir.path().join("got")).expect("a report");
+            serde_json::from_slice::<serde_json::Value>(&report).expect("JSON");
+        }
+    }
+    let ended = run("$P buffer --json -o /dev/fd/77 < /dev/null", directory().path());
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains("cannot write the report to `/dev/fd/77`: no such descriptor is open"), "{said}");
+}
