@@ -143,7 +143,9 @@ fn keep_diagnostics(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
         let Ok(native) = &verdicts[at] else { continue };
         let is_join = matches!(native.class, Class::Join) && candidates[at].name != "paste";
         let checks = is_join && candidates[at].args.iter().all(|arg| arg != b"--nocheck-order");
-        if !checks && !native.diagnostics.overtake_output {
+        // Damage is reported where it is met, which may be behind what a reader wants.
+        let meets_damage = native.input.reads_again.is_some();
+        if !checks && !meets_damage && !native.diagnostics.overtake_output {
             continue;
         }
         // grep -q does both: it prints nothing before its end, and may end early. An xargs ends early only on

@@ -87,6 +87,10 @@ pub fn all() -> Vec<Case> {
         // gawk warns of an escape that needs none.
         case("gawk", &[b"{ x = $9; y = h ^ (N - 1); print (x == y), (y == \"+inf\"), (y < \"a\"); z = -y; print (z == \"\"), z \"\" }"], b"\n"),
         case("gawk", &[b"/^[a-c]?\\/*./"], b"\xf4\x90\x80\x80;").utf8(),
+        case("gawk", &[b"{ n = split($0, q, /\\</); print n, q[1] }"], b"-{x{\n"),
+        case("gawk", &[b"NR == 1 { getline a[NR]; print a[1], a[2] }"], b"1\n2\n3\n"),
+        case("gawk", &[b"{ printf $0 }"], b"%z%a\n"),
+        case("gawk", &[b"{ $1 = $1; printf $1 }"], b"%*\t%a$\n"),
         case("gawk", &[b"{ printf $1 }"], b"%d abc\n"),
         case("gawk", &[b"{ $2 = \"x\"; y = $0; printf $1 }"], b"50% b c\n%s b c\n"),
         case("mawk", &[b"{ printf $0; print NR }"], b"a%%b\n100%s sure\n"),

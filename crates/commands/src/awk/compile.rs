@@ -150,7 +150,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
         [] => return Declined::because("fields of one character (an empty FS)"),
         b"\\" => return Declined::because("a backslash as FS"),
         [byte] => Separator::Byte(*byte),
-        [b'\\', byte] if byte.is_ascii_punctuation() && *byte != b'\\' => {
+        [b'\\', byte] if byte.is_ascii_punctuation() && !matches!(byte, b'\\' | b'<' | b'>') => {
             // Parsed as an expression, so that an invalid escape is declined.
             Pattern::new(text, dialect, Purpose::Find)?;
             Separator::Byte(*byte)
@@ -356,7 +356,7 @@ impl Compiler<'_> {
         {
             let (format, calls) = self.printed(|it| it.get(format))?;
             self.prints = true;
-            return lone_format::statement(format, calls, self.given.dialect);
+            return lone_format::statement(format, calls, self.given.dialect, self.program);
         }
         let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
         self.prints = true;

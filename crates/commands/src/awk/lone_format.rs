@@ -7,10 +7,11 @@
 use crate::{Accept, Declined};
 
 use super::Dialect;
-use super::code::{Do, Get, LValue, OFS};
+use super::code::{Do, Get, LValue, OFS, is_still};
 use super::machine::{Machine, Ran, Stop};
 use super::rules;
-use super::tree::Expr;
+use super::tree::{Builtin, Expr, Program};
+use super::visit::any_expr;
 
 /// Whether a format without arguments may ask for one.
 pub(super) fn may_ask(args: &[Expr]) -> bool {
@@ -29,11 +30,24 @@ pub(super) fn may_ask(args: &[Expr]) -> bool {
 ///
 /// # Errors
 /// Declines it for awks that were not compared.
-pub(super) fn statement(format: Get, calls: bool, dialect: Dialect) -> Accept<Do> {
+pub(super) fn statement(format: Get, calls: bool, dialect: Dialect, program: &Program) -> Accept<Do> {
+    let is_field = matches!(format, Get::Of(LValue::Field(_) | LValue::FieldAt(_)));
+    if dialect.is_gawk() && is_field && any_expr(program, changes_record) {
+        return Declined::because(
+            "a field as a format, beside changes of fields: gawk's message shows what lies behind it",
+        );
+    }
     match dialect {
         Dialect::Portable => Declined::because("a format that is made while the program runs"),
         Dialect::Mawk { .. } | Dialect::Gawk { .. } => Ok(Do::PrintFormat(format, calls)),
     }
+}
+
+fn changes_record(expr: &Expr) -> bool {
+    let is_record =
+        |place: &Expr| matches!(place.bare(), Expr::Field(_)) || *place.bare() == Expr::Name("NF".to_owned());
+    expr.changed_place().is_some_and(is_record)
+        || matches!(expr, Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 2)
 }
 
 /// What a format asks for that is not there.
@@ -95,6 +109,7 @@ enum Part {
 
 /// Reads the conversion behind a percent sign, as far as gawk does. Returns its end if it is `%%`, flags and sizes included.
 fn end_of_percent(format: &[u8], at: &mut usize) -> Result<Option<usize>, Lacking> {
+    let is_5_3 = rules::is_gawk_5_3();
     let (mut part, mut number, mut sizes) = (Part::Width, 0u64, [false; 3]);
     while let Some(&byte) = format.get(*at) {
         *at += 1;
@@ -111,12 +126,13 @@ fn end_of_percent(format: &[u8], at: &mut usize) -> Result<Option<usize>, Lackin
                     part = Part::Over;
                 }
             }
-            b'$' if part != Part::Width => return Err(Lacking::NumberedPrecision),
+            b'$' if part != Part::Width && !is_5_3 => return Err(Lacking::NumberedPrecision),
             b'$' if number == 0 => return Err(Lacking::NumberedZero),
             b'$' => return Err(Lacking::Numbered(number)),
             b'*' if part == Part::Over => return Ok(None),
             b'*' => return Err(star(format, *at)),
             b' ' | b'+' | b'-' | b'#' | b'\'' if part == Part::Width => {}
+            b'-' if part == Part::Precision => {}
             b'.' if part == Part::Width => part = Part::Precision,
             b'l' | b'L' | b'h' => {
                 let seen = &mut sizes[usize::from(byte == b'L') + 2 * usize::from(byte == b'h')];
@@ -124,6 +140,10 @@ fn end_of_percent(format: &[u8], at: &mut usize) -> Result<Option<usize>, Lackin
                     return Ok(None);
                 }
             }
+            b'P' | 0xff => {}
+            b'j' | b't' | b'z' if !rules::is_gawk_5_1() => {}
+            b'D' | b'H' | b'w' if is_5_3 => {}
+            b'C' | b'S' if is_5_3 => return Err(Lacking::Argument(*at - 1)),
             b'c' | b's' | b'd' | b'i' | b'o' | b'x' | b'X' | b'u' | b'a' | b'A' | b'e' | b'E' | b'f'
             | b'F' | b'g' | b'G' => return Err(Lacking::Argument(*at - 1)),
             _ => return Ok(None),
@@ -180,7 +200,9 @@ impl Machine {
     fn lacks_in_gawk(&mut self, format: &Get, lacking: &Lacking, text: &[u8]) -> Stop {
         let field = match format {
             Get::Of(LValue::Field(field)) => Some(*field),
-            Get::Of(LValue::FieldAt(index)) => self.quick(index).map(|number| number as usize),
+            Get::Of(LValue::FieldAt(index)) if is_still(index) => {
+                self.number(index).ok().map(|number| number as usize)
+            }
             _ => None,
         };
         let shown = match field.filter(|field| *field > 0) {
@@ -213,7 +235,7 @@ mod tests {
             ("a%%b%", "a%b%"),
             ("%5%x", "%x"),
             ("% %", "%"),
-            ("%z%q", "%z%q"),
+            ("%y%q", "%y%q"),
             ("%lld", "%lld"),
             ("%.3.d", "%.3.d"),
             ("50%, x", "50%, x"),

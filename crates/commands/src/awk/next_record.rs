@@ -78,6 +78,14 @@ pub(super) fn of_program(
     if in_rules < records {
         return Declined::because("getline elsewhere than in the action of a rule");
     }
+    // The place is found before the record is counted.
+    let counts = |expr: &Expr| {
+        matches!(expr, Expr::Call(..))
+            || matches!(expr, Expr::Name(name) if matches!(name.as_str(), "NR" | "FNR"))
+    };
+    if any_expr(program, |expr| is_next(expr) && any_part(expr, counts)) {
+        return Declined::because("getline into a place that depends on the number of the record");
+    }
     if inputs != 1 || has_paragraphs {
         return Declined::because("getline with several inputs, or of paragraphs");
     }

@@ -280,6 +280,11 @@ impl Translator<'_> {
                 {
                     let (escape, repeats) =
                         (self.next(), matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')));
+                    if self.dialect.has_characters() && !matches!(escape, Some(b's' | b'S' | b'w' | b'W')) {
+                        return Declined::because(
+                            "a place between words, which the kernel finds more slowly in UTF-8",
+                        );
+                    }
                     if repeats && matches!(escape, Some(b'y' | b'B' | b'<' | b'>')) {
                         return Declined::because("a repetition of a place between characters");
                     }

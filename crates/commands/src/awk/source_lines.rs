@@ -1,7 +1,7 @@
 //! Which line of the program gawk's messages name: that of the operator or function that fails.
 //!
 //! A statement that may fail is preceded by [`Statement::Line`]. That suffices as long as a statement, or the test of one,
-//! lies in one line; others are noted in [`Program::spans_lines`]. No other awk names lines while it runs.
+//! lies in one line; others are noted in `spans_lines` of the program. No other awk names lines while it runs.
 
 use crate::Accept;
 

@@ -683,6 +683,8 @@ impl Writer<'_> {
                 "srand(3); print rand(), rand()",
                 "getline $5; for (i = 1; i <= NF; i++) printf \"%s|\", $i",
                 "getline c[NR]",
+                "getline $(NR)",
+                "getline c[$1]",
                 "n += getline",
                 "getline; getline x; print x, $0",
                 "if (getline) print NR, FNR, NF; else print \"end\"",
