@@ -48,6 +48,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
+use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_stream::Kernel;
 use std::io;
@@ -77,7 +78,7 @@ fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 pub(crate) static TOOL: Tool = Tool {
     name: "sort",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
@@ -134,6 +135,53 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// The row of uutils' `sort`.
+static UUTILS: Tool = uutils::row(
+    &TOOL,
+    &[
+        OtherVersions::but(uutils::AT_0_2, |args, context| {
+            match args.iter().filter(|arg| orders(arg)).count() {
+                0 | 1 => uutils_difference(args, context),
+                _ => Some("several orders"),
+            }
+        }),
+        OtherVersions::but(uutils::FROM_0_7, uutils_difference),
+    ],
+);
+
+/// Whether an argument may choose an order.
+fn orders(arg: &[u8]) -> bool {
+    arg.starts_with(b"-")
+        && arg[1..]
+            .iter()
+            .any(|byte| matches!(byte, b'd' | b'g' | b'h' | b'i' | b'n' | b'M' | b'R' | b'V' | b'-'))
+}
+
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    if context.locale.collate != crate::Collate::Bytes {
+        return Some("the order of strings in this locale");
+    }
+    if args.iter().any(|arg| !arg.is_ascii()) {
+        return Some("separators beyond ASCII");
+    }
+    // Its blanks include carriage returns, and its suffixes are those of GNU's sort from 9.2 on.
+    if versions::may_have(args, b"bcdghiCV") {
+        return Some("orders other than of numbers, and messages about order");
+    }
+    if versions::may_have(args, b"k") && !versions::may_have(args, b"t") {
+        return Some("keys between blanks");
+    }
+    if args.iter().any(|arg| !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiV".contains(byte))) {
+        return Some("keys of orders other than of numbers");
+    }
+    // With `-k1r` it leaves what is in order as it is.
+    let is_reversed = |arg: &Vec<u8>| {
+        matches!(arg.as_slice(), [.., before, b'r'] if before.is_ascii_digit() || *before == b'b')
+            && !arg.contains(&b',')
+    };
+    args.iter().any(is_reversed).then_some("a key to the end of the line in reverse")
+}
 
 fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
     let what =

@@ -268,7 +268,10 @@ impl SortOptions {
         let is_operand = |arg: &&Vec<u8>| operands.iter().any(|operand| operand.as_ptr() == arg.as_ptr());
         options.resume_args = args.iter().filter(|arg| !is_operand(arg)).cloned().collect();
         // No key holds the byte that ends its record.
-        let none = match context.implementation.is_one_of(Family::GnuCoreutils, WITHOUT_STRAY_SEPARATOR) {
+        let is_uutils = context.implementation.family() == Some(Family::Uutils);
+        let none = match is_uutils
+            || context.implementation.is_one_of(Family::GnuCoreutils, WITHOUT_STRAY_SEPARATOR)
+        {
             true => options.terminator,
             false => Signs::C.thousands,
         };

@@ -15,4 +15,5 @@ pub mod io_errors;
 pub mod row;
 pub mod stateless;
 pub(crate) mod static_output;
+pub(crate) mod uutils;
 pub mod versions;

@@ -88,7 +88,7 @@ mod tests {
         for args in [&["-V"][..], &["-k1,1h"], &["-k", "2V"], &["--sort=version"]] {
             assert_eq!(reason("sort", "9.7", args).as_deref(), Some(differs), "{args:?}");
         }
-        assert!(reason("wc", "9.7", &[]).is_some() && reason("wc", "9.7", &["-l"]).is_none());
+        assert_eq!(reason("wc", "9.7", &[]), None);
         let unknown =
             "cut is GNU coreutils 8.31, which no kernel was compared with; `pelton verify cut` compares it";
         assert_eq!(reason("cut", "8.31", &["-c1"]).as_deref(), Some(unknown));
@@ -132,6 +132,38 @@ mod tests {
         assert!(served("grep", "3.7", &["-n", "a"]) && !served("grep", "3.7", &["-s", "a"]));
         assert!(served("grep", "3.12", &["-n", "a"]) && !served("grep", "3.12", &["-lm1", "a"]));
         assert!(served("tail", "9.9", &["-n", "3"]) && !served("tail", "9.8", &["-n", "3"]));
+    }
+
+    #[test]
+    fn tools_of_uutils_are_served_but_for_what_differs() {
+        let served = |name: &str, version: &str, args: &[&str]| {
+            let implementation =
+                Implementation::Known { family: crate::Family::Uutils, version: version.to_owned() };
+            let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+            let context = Context { locale: crate::Locale::C, implementation };
+            crate::accept(name.as_bytes(), &args, &context).is_ok()
+        };
+        for version in ["0.2.2", "0.7.0", "0.8.0", "0.12.0"] {
+            for (name, args) in [
+                ("sort", &["-rn"][..]),
+                ("sort", &["-t,", "-k2,2n"]),
+                ("uniq", &["-c"]),
+                ("cut", &["-d,", "-f2"]),
+                ("tr", &["[:upper:]", "[:lower:]"]),
+                ("wc", &["-l"]),
+                ("head", &["-n", "5"]),
+            ] {
+                assert!(served(name, version, args), "{name} {args:?} of {version}");
+            }
+            for (name, args) in
+                [("sort", &["-k2,2n"][..]), ("seq", &["21", "985", "10002"]), ("wc", &[]), ("uniq", &["-f1"])]
+            {
+                assert!(!served(name, version, args), "{name} {args:?} of {version}");
+            }
+            assert!(!served("comm", version, &["a", "b"]) && !served("join", version, &["a", "b"]));
+        }
+        assert!(served("nl", "0.7.0", &["-ba"]) && !served("nl", "0.2.2", &["-ba"]));
+        assert!(!served("sort", "0.0.30", &["-n"]) && !served("sort", "0.9.0", &["-n"]));
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::tool::io_errors::{
     Caller, IoErrors, StandardOutput, Unreadable, read_error_message, write_error_twice_if_early,
 };
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
+use crate::tool::uutils;
+use crate::tool::versions::{self, COREUTILS_8_32_TO_9_10, OtherVersions};
 use crate::{
     Accept, Command, Content, Context, Declined, EarlyStop, Facts, Family, Input, InputFacts, Lines,
     OutputFacts,
@@ -24,7 +25,7 @@ use crate::{
 pub(crate) static TOOL: Tool = Tool {
     name: "base64",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Never,
@@ -41,6 +42,14 @@ pub(crate) static TOOL: Tool = Tool {
         ..Grammar::reader(&["", "", "-w @n", "-w 0", "-d", "-di", "--wrap=@p", "-iw 76"], &[])
     },
 };
+
+/// The row of uutils' `base64`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+/// It decodes all before it prints.
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    versions::may_have(args, b"dD").then_some("decoding")
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {

@@ -7,6 +7,7 @@ use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::static_output::Printed;
+use crate::tool::uutils;
 use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
 use crate::{Accept, Command, Context, Declined, Family};
 
@@ -14,7 +15,7 @@ use crate::{Accept, Command, Context, Declined, Family};
 pub(crate) static TOOL: Tool = Tool {
     name: "basename",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Prints,
@@ -33,6 +34,22 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &[""],
     },
 };
+
+/// The row of uutils' `basename`.
+static UUTILS: Tool = uutils::row(
+    &TOOL,
+    &[
+        OtherVersions::but(uutils::TO_0_8, |args, context| {
+            uutils::has_dot_component(args, context).or_else(|| uutils_difference(args, context))
+        }),
+        OtherVersions::but(uutils::FROM_0_12, uutils_difference),
+    ],
+);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let is_odd = |arg: &Vec<u8>| arg.starts_with(b"-") && !arg[1..].iter().all(u8::is_ascii_alphabetic);
+    args.iter().any(is_odd).then_some("values that begin with a dash")
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {

@@ -11,6 +11,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::uutils;
 use crate::tool::versions::{self, OtherVersions};
 use pelton_simd::byte_masks::{self, RANGES, STEP};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
@@ -76,7 +77,7 @@ struct Cat {
 pub(crate) static TOOL: Tool = Tool {
     name: "cat",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
@@ -100,6 +101,13 @@ pub(crate) static TOOL: Tool = Tool {
         &["-n", "-b", "-s", "-A", "-E", "-T", "-v", "-e", "-t", "-u", "-sn", "-bs", "--number"],
     ),
 };
+
+/// The row of uutils' `cat`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    versions::may_have(args, b"s").then_some("empty lines that are left out")
+}
 
 /// 9.0 shows a carriage return before a line end as `^M`.
 fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {

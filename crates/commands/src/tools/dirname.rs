@@ -7,6 +7,7 @@ use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::static_output::Printed;
+use crate::tool::uutils;
 use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
 use crate::{Accept, Command, Context, Declined, Family};
 
@@ -14,7 +15,7 @@ use crate::{Accept, Command, Context, Declined, Family};
 pub(crate) static TOOL: Tool = Tool {
     name: "dirname",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Prints,
@@ -33,6 +34,12 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &[""],
     },
 };
+
+/// The row of uutils' `dirname`.
+static UUTILS: Tool = uutils::row(
+    &TOOL,
+    &[OtherVersions::but(uutils::TO_0_8, uutils::has_dot_component), OtherVersions::alike(uutils::FROM_0_12)],
+);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {

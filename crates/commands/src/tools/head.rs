@@ -8,6 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::uutils;
 use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
@@ -55,7 +56,7 @@ pub struct Head {
 pub(crate) static TOOL: Tool = Tool {
     name: "head",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
@@ -90,6 +91,20 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// The row of uutils' `head`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+/// A number with something behind it: `-3l`, `-n-0b`.
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let digit = |arg: &[u8]| arg.iter().position(u8::is_ascii_digit);
+    let goes_on = |arg: &Vec<u8>| {
+        let signs = arg.iter().filter(|byte| **byte == b'-').count();
+        let is_obsolete = arg.len() > 1 && arg[0] == b'-' && digit(arg) == Some(1);
+        (is_obsolete || signs > 1) && !arg[digit(arg).unwrap_or_default()..].iter().all(u8::is_ascii_digit)
+    };
+    args.iter().any(goes_on).then_some("numbers with suffixes")
+}
 
 fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
     Unreadable::goes_on(io_errors::error_reading(caller, input, error), 1)

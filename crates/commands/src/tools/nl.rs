@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
@@ -83,7 +84,7 @@ struct Nl {
 pub(crate) static TOOL: Tool = Tool {
     name: "nl",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -107,6 +108,19 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// The row of uutils' `nl`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::FROM_0_7, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    // Where no number is, it leaves room for a separator of one character.
+    let is_odd = |arg: &Vec<u8>| arg.starts_with(b"-") && arg.iter().any(u8::is_ascii_digit);
+    if args.iter().any(is_odd) || versions::may_have(args, b"s") {
+        return Some("separators and negative values");
+    }
+    let operands = args.iter().filter(|arg| *arg == b"-" || !arg.starts_with(b"-")).count();
+    (operands > 1).then_some("sections that go on in another file")
+}
 
 /// 9.0 takes one character for a section delimiter, and negative increments.
 fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::uutils;
 use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
@@ -40,7 +41,7 @@ struct Seq {
 pub(crate) static TOOL: Tool = Tool {
     name: "seq",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Never,
@@ -63,6 +64,21 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &["@p", "@N", "@n @N", "1 3 @N", "@N -2 1", "-- -5 5", "0.5 3"],
     },
 };
+
+/// The row of uutils' `seq`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    if args.iter().any(|arg| arg == b"--" || arg.starts_with(b"-s-")) {
+        return Some("a separator that begins with a dash");
+    }
+    // It adds some steps wrongly: `seq 21 985 10002`.
+    let numbers = args.iter().filter(|arg| !arg.starts_with(b"-") || arg.get(1).is_some_and(u8::is_ascii_digit));
+    if numbers.count() > 2 {
+        return Some("steps");
+    }
+    uutils::may_repeat(args).then_some("options that are given twice")
+}
 
 /// 9.8 is more accurate with large integers.
 fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {

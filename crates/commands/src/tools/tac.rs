@@ -11,6 +11,7 @@ use crate::tool::io_errors::{
     self, Caller, IoErrors, STDIO_BUFFER_BYTES, StandardOutput, Unreadable, WriteFailure,
 };
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::uutils;
 use crate::tool::versions::OtherVersions;
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
@@ -43,7 +44,7 @@ struct Tac {
 pub(crate) static TOOL: Tool = Tool {
     name: "tac",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -57,6 +58,13 @@ pub(crate) static TOOL: Tool = Tool {
     verifiable: true,
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
 };
+
+/// The row of uutils' `tac`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    uutils::may_repeat(args).then_some("options that are given twice")
+}
 
 /// Returns tac's message and status after a failed write. tac writes 16 KiB at a time: a failure at its last write,
 /// when it closes its output, has other words than one before.

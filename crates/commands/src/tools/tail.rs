@@ -8,7 +8,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::OtherVersions;
+use crate::tool::uutils;
+use crate::tool::versions::{self, OtherVersions};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
@@ -63,7 +64,7 @@ struct Tail {
 pub(crate) static TOOL: Tool = Tool {
     name: "tail",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -90,6 +91,17 @@ pub(crate) static TOOL: Tool = Tool {
         &["-n@n", "-n @N", "-@n", "-c@N", "-n +@n", "-c +@N", "+@n", "-q", "-v", "-z", "-n+@N", "--lines=@n"],
     ),
 };
+
+/// The row of uutils' `tail`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::AT_0_2, |args, context| match versions::may_have(args, b"c") {
+ true => Some("bytes"), false => uutils_difference(args, context) }), OtherVersions::but(uutils::FROM_0_7, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    if args.iter().any(|arg| arg.starts_with(b"+") || memchr::memmem::find(arg, b"+0").is_some()) {
+        return Some("the forms +N and +0");
+    }
+    uutils::may_repeat(args).then_some("options that are given twice")
+}
 
 fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
     Unreadable::dies(io_errors::error_reading(caller, input, error), 1)

@@ -8,6 +8,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool};
+use crate::tool::uutils;
 use crate::tool::versions::{self, OtherVersions};
 use std::io;
 use std::ops::Range;
@@ -219,7 +220,7 @@ fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
 pub(crate) static TOOL: Tool = Tool {
     name: "uniq",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -270,6 +271,20 @@ pub(crate) static TOOL: Tool = Tool {
         )
     },
 };
+
+/// The row of uutils' `uniq`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::AT_0_2, |args, context| match versions::may_have(args, b"isw") {
+ true => Some("characters and cases"), false => uutils_difference(args, context) }), OtherVersions::but(uutils::FROM_0_7, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    if context.locale.collate != crate::Collate::Bytes {
+        return Some("the order of strings in this locale");
+    }
+    if versions::may_have(args, b"f") {
+        return Some("fields that are skipped");
+    }
+    uutils::may_repeat(args).then_some("options that are given twice")
+}
 
 /// Whether it writes no file: a second operand is an output file.
 fn only_prints(args: &[&str]) -> bool {

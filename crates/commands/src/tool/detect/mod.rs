@@ -28,6 +28,8 @@ pub use verified::{Certificate, Certificates, Exclusion, Verified};
 pub enum Family {
     /// GNU coreutils.
     GnuCoreutils,
+    /// uutils' coreutils, which Ubuntu has since 25.10.
+    Uutils,
     /// GNU grep.
     GnuGrep,
     /// GNU sed.
@@ -57,6 +59,7 @@ impl Family {
     pub fn title(self) -> &'static str {
         match self {
             Family::GnuCoreutils => "GNU coreutils",
+            Family::Uutils => "uutils coreutils",
             Family::GnuGrep => "GNU grep",
             Family::GnuSed => "GNU sed",
             Family::GnuFindutils => "GNU findutils",
@@ -77,6 +80,7 @@ impl Family {
     fn mark(self) -> &'static str {
         match self {
             Family::Mawk => "mawk %d.%d",
+            Family::Uutils => "(uutils coreutils) ",
             Family::UtilLinux => "util-linux 2.",
             Family::Gawk => "GNU Awk",
             Family::OriginalAwk => "version 20",
@@ -127,6 +131,7 @@ pub const TESTED: &[(Family, &str)] = &[
 /// between them.
 const COMPARED: &[(Family, &[&str])] = &[
     (Family::GnuCoreutils, &["8.32", "9.1", "9.7", "9.10"]),
+    (Family::Uutils, &["0.2.2", "0.7.0", "0.8.0", "0.12.0"]),
     (Family::GnuGrep, &["3.6", "3.8", "3.11", "3.12"]),
     (Family::GnuSed, &["4.7", "4.9"]),
     (Family::GnuFindutils, &["4.8.0", "4.9.0", "4.10.0", "4.11.0"]),
@@ -142,6 +147,7 @@ const COMPARED: &[(Family, &[&str])] = &[
 /// First lines of `--version`, up to the version. `*` stands for the program's name.
 const FIRST_LINES: &[(&str, Family)] = &[
     ("* (GNU coreutils) ", Family::GnuCoreutils),
+    ("* (uutils coreutils) ", Family::Uutils),
     ("* (GNU grep) ", Family::GnuGrep),
     ("* (GNU sed) ", Family::GnuSed),
     ("* (GNU findutils) ", Family::GnuFindutils),

@@ -9,7 +9,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
+use crate::tool::uutils;
+use crate::tool::versions::{self, COREUTILS_8_32_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Parallel, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
@@ -60,7 +61,7 @@ struct Cut {
 pub(crate) static TOOL: Tool = Tool {
     name: "cut",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
@@ -90,6 +91,22 @@ pub(crate) static TOOL: Tool = Tool {
         &["--complement", "-n", "-z", "--output-delimiter=@d", "--output-delimiter=", "-s"],
     ),
 };
+
+/// The row of uutils' `cut`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    let is_empty = |arg: &Vec<u8>| arg.is_empty() || arg.starts_with(b"--") && arg.ends_with(b"=");
+    if args.iter().any(is_empty) {
+        return Some("an empty delimiter");
+    }
+    if versions::may_have(args, b"n") {
+        return Some("-n");
+    }
+    let counts_characters = context.implementation.is_one_of(Family::Uutils, uutils::FROM_0_12);
+    let is_bytes = context.locale.ctype == crate::Charset::C;
+    (counts_characters && !is_bytes && versions::may_have(args, b"c")).then_some("characters")
+}
 
 /// Parses the arguments.
 pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {

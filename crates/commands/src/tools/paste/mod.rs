@@ -11,7 +11,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
+use crate::tool::uutils;
+use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
 use pelton_stream::{Framing, JoinKernel, Kernel};
 
 use crate::bytes::line_cursor::Side;
@@ -57,7 +58,7 @@ struct Paste {
 pub(crate) static TOOL: Tool = Tool {
     name: "paste",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Never,
@@ -80,6 +81,27 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &["-", "- -", "- - -", "@f", "- @f", "@f @f", "@f -"],
     },
 };
+
+/// The row of uutils' `paste`.
+static UUTILS: Tool = uutils::row(
+    &TOOL,
+    &[
+        OtherVersions::but(uutils::TO_0_8, |args, context| match versions::may_have(args, b"s") {
+            true => Some("-s"),
+            false => uutils_difference(args, context),
+        }),
+        OtherVersions::but(uutils::FROM_0_12, uutils_difference),
+    ],
+);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    // It takes `-d=` for an option without a value.
+    let is_odd = |arg: &Vec<u8>| !arg.is_ascii() || arg.starts_with(b"-") && arg.contains(&b'=');
+    if args.iter().any(is_odd) {
+        return Some("delimiters beyond ASCII, and =");
+    }
+    uutils::may_repeat(args).then_some("options that are given twice")
+}
 
 /// 9.10 takes characters of several bytes as delimiters.
 fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {

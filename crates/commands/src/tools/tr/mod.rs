@@ -10,6 +10,7 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
 use pelton_simd::compact::{self, Run};
 use pelton_stream::{Flow, Framing, Kernel, Notice, Outcome, Parallel, Peer, Sharing};
@@ -47,7 +48,7 @@ struct Tr {
 pub(crate) static TOOL: Tool = Tool {
     name: "tr",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Never,
@@ -97,6 +98,20 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &[""],
     },
 };
+
+/// The row of uutils' `tr`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let has = |arg: &Vec<u8>, name: &[u8]| memchr::memmem::find(arg, name).is_some();
+    if args.iter().any(|arg| has(arg, b"[:graph:]") || has(arg, b"[:print:]")) {
+        return Some("the order of the classes graph and print");
+    }
+    let sets: Vec<&Vec<u8>> = args.iter().filter(|arg| !arg.starts_with(b"-")).collect();
+    let is_case = |set: &Vec<u8>| set == b"[:upper:]" || set == b"[:lower:]";
+    let converts_case = args.len() == 2 && sets.iter().all(|set| is_case(set));
+    (sets.len() > 1 && has(sets[sets.len() - 1], b"[:") && !converts_case).then_some("classes in the second set")
+}
 
 fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
     Unreadable::goes_on(io_errors::read_error_message(caller, error), 1)

@@ -33,6 +33,8 @@ impl Counts {
 pub(super) struct Kinds {
     pub(super) words: bool,
     pub(super) width: bool,
+    /// Whether unprintable characters and invalid bytes belong to words, as from 9.5 on.
+    pub(super) nonspace: bool,
 }
 
 impl Kinds {
@@ -110,7 +112,8 @@ impl Counter {
     fn ascii(&mut self, block: &[u8]) {
         self.counts.chars += block.len() as u64;
         if self.kinds.words {
-            self.counts.words += word_count::count(block, &mut self.in_word);
+            let count = if self.kinds.nonspace { word_count::count_nonspace } else { word_count::count };
+            self.counts.words += count(block, &mut self.in_word);
         }
         if self.kinds.width {
             self.widths(block);
@@ -184,7 +187,10 @@ impl Counter {
                         self.character(char);
                         length
                     }
-                    Decoded::None => 1,
+                    Decoded::None => {
+                        self.word(self.kinds.nonspace);
+                        1
+                    }
                     Decoded::CutOff => return rest,
                 }
             };
@@ -199,9 +205,17 @@ impl Counter {
         let Some(class) = self.classes.as_mut().map(|classes| classes.get(char)) else { return };
         if class.printable {
             self.column += u64::from(class.columns);
-            self.counts.words += u64::from(!class.space && !self.in_word);
-            self.in_word = !class.space;
         }
+        match class.space {
+            true if class.printable || self.kinds.nonspace => self.in_word = false,
+            is_space => self.word(!is_space && (class.printable || self.kinds.nonspace)),
+        }
+    }
+
+    /// Begins a word, unless inside one, if the character `belongs` to words.
+    fn word(&mut self, belongs: bool) {
+        self.counts.words += u64::from(belongs && !self.in_word);
+        self.in_word |= belongs;
     }
 
     /// Counts valid characters; returns the incomplete one at the end.
@@ -247,8 +261,8 @@ fn characters(valid: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    const ALL: Kinds = Kinds { words: true, width: true };
-    const NONE: Kinds = Kinds { words: false, width: false };
+    const ALL: Kinds = Kinds { words: true, width: true, nonspace: false };
+    const NONE: Kinds = Kinds { words: false, width: false, nonspace: false };
 
     #[test]
     fn words_are_counted_by_stretch_as_by_byte() {

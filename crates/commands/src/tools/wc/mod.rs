@@ -8,7 +8,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
+use crate::tool::uutils;
+use crate::tool::versions::{self, COREUTILS_8_32_TO_9_10, OtherVersions};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::io;
 
@@ -65,19 +66,20 @@ struct Wc {
     /// The label of each input.
     names: Vec<Option<Vec<u8>>>,
     inputs: Vec<Input>,
+    /// Whether the size of each regular file counts, also of standard input.
+    knows_sizes: bool,
+    /// Whether all but white space belongs to words.
+    nonspace: bool,
 }
 
-/// 9.5 counts encoding errors and unprintable characters as parts of words.
-fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
-    let counts_words = !cost::has_any_option(args) || !versions::has_only(args, b"lcm");
-    counts_words.then_some("what a word is")
-}
+/// Versions in which encoding errors and unprintable characters belong to words.
+const FROM_9_5: &[&str] = &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
 
 /// The tool row of `wc`.
 pub(crate) static TOOL: Tool = Tool {
     name: "wc",
     family: Family::GnuCoreutils,
-    alternatives: &[],
+    alternatives: &[&UUTILS],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
@@ -94,13 +96,19 @@ pub(crate) static TOOL: Tool = Tool {
         true => Rate::both(0.16, 0.05, 0.0),
         false => Rate::both(4.4, 0.65, 0.0),
     },
-    other_versions: &[
-        OtherVersions::alike(COREUTILS_8_32_TO_9_0),
-        OtherVersions::but(COREUTILS_9_2_TO_9_10, difference),
-    ],
+    other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     verifiable: true,
     grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
 };
+
+/// The row of uutils' `wc`.
+static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+
+/// It knows characters of UTF-8 in every locale, and white space and widths of its own.
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let counts_words = !cost::has_any_option(args) || !versions::has_only(args, b"lc");
+    counts_words.then_some("words and characters")
+}
 
 fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
     let stdin = io_errors::quoted_if_needed(&caller.translated("standard input"));
@@ -143,7 +151,10 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
         0 | 1 => Vec::new(),
         _ => context.locale.messages.text("coreutils", "total")?,
     };
-    Ok(Box::new(Wc { columns, utf8, total_name, names, inputs }))
+    let is_uutils = context.implementation.family() == Some(Family::Uutils);
+    let knows_sizes = !is_uutils || !inputs.contains(&Input::Stdin);
+    let nonspace = is_uutils || context.implementation.is_one_of(Family::GnuCoreutils, FROM_9_5);
+    Ok(Box::new(Wc { columns, utf8, total_name, names, inputs, knows_sizes, nonspace }))
 }
 
 /// Whether it is `wc -l` of standard input, and nothing else.
@@ -172,7 +183,7 @@ impl Command for Wc {
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let Columns { words, chars, width, .. } = self.columns;
-        let kinds = Kinds { words, width };
+        let kinds = Kinds { words, width, nonspace: self.nonspace };
         let utf8 = self.utf8 && (chars || kinds.any());
         let classes = if utf8 && kinds.any() { Classes::new() } else { None };
         if utf8 && kinds.any() && classes.is_none() {
@@ -183,25 +194,31 @@ impl Command for Wc {
             total_name: self.total_name.clone(),
             names: self.names.clone(),
             index: 0,
-            pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns),
+            pad: pad(&vec![InputKind::Other; self.inputs.len()], self.columns, self.knows_sizes),
+            knows_sizes: self.knows_sizes,
             counter: Counter::new(kinds, utf8, classes),
             total: Counts::default(),
         }))
     }
 }
 
+/// The least column width where a size is unknown.
+const LEAST_PAD: usize = 7;
+
 /// Returns the column width: that of the total size of all files, at least 7 if a size is unknown; 1 for a
 /// single number.
-fn pad(kinds: &[InputKind], columns: Columns) -> usize {
+///
+/// uutils takes standard input for such a file.
+fn pad(kinds: &[InputKind], columns: Columns, known_size: bool) -> usize {
     if kinds.len() == 1 && columns.count() == 1 {
         return 1;
     }
-    let mut least = 1;
+    let mut least = if known_size { 1 } else { LEAST_PAD };
     let mut sum = 0u64;
     for kind in kinds {
         match kind {
             InputKind::Regular { bytes } => sum += bytes,
-            InputKind::FullPipe | InputKind::Other => least = 7,
+            InputKind::FullPipe | InputKind::Other => least = LEAST_PAD,
         }
     }
     sum.to_string().len().max(least)
@@ -214,6 +231,8 @@ struct WcKernel {
     /// The index of the current input.
     index: usize,
     pad: usize,
+    /// Whether the size of each regular file counts, also of standard input.
+    knows_sizes: bool,
     counter: Counter,
     total: Counts,
 }
@@ -248,7 +267,7 @@ impl Kernel for WcKernel {
 
     fn notice(&mut self, notice: Notice<'_>) {
         if let Notice::Inputs(kinds) = notice {
-            self.pad = pad(kinds, self.columns);
+            self.pad = pad(kinds, self.columns, self.knows_sizes);
         }
     }
 
@@ -286,6 +305,7 @@ impl Parallel for WcKernel {
             names: Vec::new(),
             index: 0,
             pad: 0,
+            knows_sizes: true,
             counter: self.counter.fork()?,
             total: Counts::default(),
         });

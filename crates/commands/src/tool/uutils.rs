@@ -1,0 +1,77 @@
+//! uutils' coreutils beside GNU's: the rows of tools whose kernel equals both.
+//!
+//! uutils means to print what GNU's tools print, and mostly does; its messages are its own. Each tool's file makes the row
+//! from its own one ([`row`]) and names the calls that differ. All were found by the differential tests.
+
+use std::io;
+
+use super::context::Context;
+use super::detect::Family;
+use super::io_errors::{Caller, IoErrors, Unreadable, WriteFailure};
+use super::row::{Tool, Unsuitable};
+use super::versions::OtherVersions;
+
+/// What uutils says where it cannot read or write. Its own translations are into French only, and are declined.
+const IO_ERRORS: IoErrors = IoErrors { catalogue: None, write: write_error, read: read_error };
+
+/// Whether a call may give an option twice, which many of uutils' tools refuse. A long option may be the same as any other one.
+pub(crate) fn may_repeat(args: &[Vec<u8>]) -> bool {
+    let options: Vec<&[u8]> =
+        args.iter().filter_map(|arg| arg.strip_prefix(b"-")).filter(|rest| !rest.is_empty()).collect();
+    let mut letters: Vec<u8> = options
+        .iter()
+        .filter(|rest| !rest.starts_with(b"-"))
+        .flat_map(|rest| rest.iter().copied())
+        .filter(u8::is_ascii_alphabetic)
+        .collect();
+    let count = letters.len();
+    letters.sort_unstable();
+    letters.dedup();
+    letters.len() < count || options.len() > 1 && options.iter().any(|rest| rest.starts_with(b"-"))
+}
+
+/// The difference of paths with a component that may be a dot, which were normalised before 0.12.
+pub(crate) fn has_dot_component(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let has_dot = |arg: &Vec<u8>| memchr::memmem::find(arg, b"/.").is_some();
+    args.iter().any(has_dot).then_some("components that begin with a dot")
+}
+
+/// The versions of Ubuntu 25.10 and about 26.04, and of Debian unstable, all of which were compared.
+pub(crate) const COMPARED: &[&str] = &["0.2.2", "0.7.0", "0.8.0", "0.12.0"];
+/// All but the first.
+pub(crate) const FROM_0_7: &[&str] = &["0.7.0", "0.8.0", "0.12.0"];
+/// The last.
+pub(crate) const FROM_0_12: &[&str] = &["0.12.0"];
+/// All but the last.
+pub(crate) const TO_0_8: &[&str] = &["0.2.2", "0.7.0", "0.8.0"];
+/// The first.
+pub(crate) const AT_0_2: &[&str] = &["0.2.2"];
+
+/// Returns the row of uutils' tool that GNU's kernel equals in these versions of uutils.
+pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool {
+    Tool {
+        name: gnu.name,
+        family: Family::Uutils,
+        other_versions: versions,
+        alternatives: &[],
+        accept: gnu.accept,
+        split: gnu.split,
+        in_process: gnu.in_process,
+        only_prints: gnu.only_prints,
+        io_errors: IO_ERRORS,
+        standard_output: gnu.standard_output,
+        unsuitable: &[Unsuitable::RefusedOutput],
+        probes: &[],
+        cost: gnu.cost,
+        grammar: gnu.grammar,
+        verifiable: gnu.verifiable,
+    }
+}
+
+fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    (format!("{}: write error: {}\n", caller.called, caller.reason(&failure.error)), 1)
+}
+
+fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
+    super::io_errors::read_error(caller, input, error)
+}
