@@ -3,7 +3,7 @@
 //! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree
 //! over sets of characters → [`hir`] → [`engine`], lazily built automata, and [`dense`], full ones;
 //! [`literal`] finds strings to search first, [`windows`] sequences of byte sets, by which [`lines`] finds
-//! lines; [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may
+//! lines; [`line_marks`] marks all matching lines of a block; [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may
 //! decline: if equality with the real tool is not certain, the real tool runs. `tests/regex_oracle.rs`
 //! compares with it.
 //!
@@ -18,6 +18,7 @@ mod engine;
 mod escape;
 mod groups;
 mod hir;
+mod line_marks;
 mod lines;
 mod literal;
 mod members;
@@ -41,6 +42,7 @@ use chars::{CharSet, Former};
 pub use groups::Spans;
 use groups::Tracer;
 use hir::Dialect;
+pub use line_marks::LineMarks;
 use node::{Look, Node};
 use parse::Syntax;
 use search::Searcher;
@@ -566,6 +568,18 @@ impl Regex {
     /// call, where [`next_line`](Self::next_line) is faster: if few lines match.
     pub fn each_unmatched(&mut self, block: &[u8], found: impl FnMut(Range<usize>)) -> bool {
         self.searcher.each_unmatched(block, found)
+    }
+
+    /// Marks the matching lines of a block that ends with a newline. Returns `false`, with nothing marked, where
+    /// [`next_line`](Self::next_line) is faster, or the only way.
+    pub fn mark_lines(&mut self, block: &[u8], marks: &mut LineMarks) -> bool {
+        self.searcher.mark_lines(block, marks)
+    }
+
+    /// Appends the matching ones of whole lines, or the others, and returns their number. `None`, with nothing
+    /// appended, where [`next_line`](Self::next_line) is faster, or the only way.
+    pub fn copy_lines(&mut self, block: &[u8], inverted: bool, out: &mut Vec<u8>) -> Option<u64> {
+        self.searcher.copy_lines(block, inverted, out)
     }
 
     /// Returns the number of matching lines, up to `wanted`.
