@@ -10,6 +10,7 @@
 //! No search takes more than linear time in the length of a line, except that finding *all* matches may look
 //! ahead from each of them. That is counted, and on [`GaveUp`] the real tool gets the line.
 
+mod back_references;
 mod bracket;
 mod chars;
 mod classes;
@@ -405,7 +406,14 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
             branches.push(parse::literal(text, syntax)?);
             continue;
         }
-        let parsed = parse::parse(text, syntax)?;
+        let mut parsed = parse::parse(text, syntax)?;
+        if parsed.node.any(&|node| node.as_back_reference().is_some()) {
+            if !expands_back_references(expressions, options, syntax) {
+                return Declined::because("a back-reference");
+            }
+            parsed.node = back_references::expand(&parsed.node, syntax.utf8)?;
+            ascii_only |= syntax.utf8;
+        }
         groups = groups.max(parsed.groups);
         ascii_only |= parsed.judges_ascii_only;
         foreign_digits |= parsed.has_digit_range;
@@ -423,6 +431,14 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
         judges = Judges::NoLateUtf8;
     }
     Ok((node, groups, judges))
+}
+
+/// Whether back-references are sure to mean what their expansion does: where a single expression is searched in
+/// lines, without folding. glibc compares whole lines and words for `-x` and `-w`.
+fn expands_back_references(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> bool {
+    let is_one = expressions.len() == 1 && !expressions[0].contains(&b'\n');
+    let is_plain = options.within == Within::Anywhere && !options.ignore_case && !options.spans;
+    is_one && is_plain && !syntax.sed && options.groups.is_empty() && options.wide == Wide::Unicode
 }
 
 /// In a multibyte locale, grep asks glibc about classes, negated brackets, `\s` and the like.
