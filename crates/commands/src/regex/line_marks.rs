@@ -6,7 +6,7 @@
 //! carries run to the end of the set's bytes. No set has the newline, so no partial match leaves its line. The
 //! expression becomes a list of operations, each of which is applied to some thousand positions before the next.
 //!
-//! Repetitions of more than one character do not fit: the automaton searches these.
+//! Repetitions of more than one character do not fit: [`line_automaton`](super::line_automaton) marks these.
 
 use std::ops::Range;
 
@@ -447,6 +447,27 @@ impl Compiler {
 }
 
 impl LineMarks {
+    /// Marks the newlines of a block, and no matches.
+    pub(super) fn begin(&mut self, block: &[u8]) {
+        let words = block.len().div_ceil(STEP);
+        self.ends.resize(words, 0);
+        byte_masks::equal(block, b'\n', &mut self.ends);
+        self.matching.clear();
+        self.matching.resize(words, 0);
+    }
+
+    /// Marks the ends of matching lines among the 64 bytes from `at` on.
+    #[inline]
+    pub(super) fn add(&mut self, at: usize, ends: u64) {
+        let (word, shift) = (at / STEP, at % STEP);
+        self.matching[word] |= ends << shift;
+        if shift > 0
+            && let Some(next) = self.matching.get_mut(word + 1)
+        {
+            *next |= ends >> (STEP - shift);
+        }
+    }
+
     /// Returns the number of matching lines.
     pub(super) fn count(&self) -> u64 {
         self.matching.iter().map(|word| u64::from(word.count_ones())).sum()

@@ -19,6 +19,7 @@ mod engine;
 mod escape;
 mod groups;
 mod hir;
+mod line_automaton;
 mod line_marks;
 mod lines;
 mod literal;

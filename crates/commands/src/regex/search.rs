@@ -8,6 +8,7 @@ use aho_corasick::{AhoCorasick, MatchKind, packed};
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
+use crate::bytes::scan;
 use crate::{Accept, Declined};
 
 use super::engine::Engine;
@@ -129,6 +130,9 @@ const DISTRUST_BYTES: usize = 64;
 /// Matching lines in the sample that tells whether they are dense, and how many bytes each may take.
 const SAMPLE: usize = 8;
 const DENSE_BYTES: usize = 256;
+/// Lines that the automaton marks are no longer than this in the mean, in the first bytes of a block.
+const SHORT_LINE_BYTES: usize = 64;
+const SAMPLE_BYTES: usize = 4096;
 /// For fewer lines, blocks are not marked.
 const MARKED_MIN: u64 = 64;
 /// The same limit where there is another way than the automaton.
@@ -430,11 +434,13 @@ impl Searcher {
         if !block.ends_with(b"\n") {
             return false;
         }
-        let Some(marker) = self.marker.clone() else { return false };
-        if self.finds_rare_lines() && !self.are_dense(block) {
+        let marker = self.marker.clone();
+        let marks_by_steps = self.newline_ends && has_short_lines(block);
+        if marker.is_none() && !marks_by_steps || self.finds_rare_lines() && !self.are_dense(block) {
             return false;
         }
         let engine = &mut self.engine;
+        let Some(marker) = marker else { return engine.mark_lines(block, marks) };
         marker.mark(block, marks, |line| engine.first_end(block, line).is_some());
         true
     }
@@ -483,7 +489,7 @@ impl Searcher {
         {
             return counted.min(wanted);
         }
-        if wanted >= MARKED_MIN && self.marker.is_some() {
+        if wanted >= MARKED_MIN {
             let whole = memrchr(b'\n', block).map_or(0, |newline| newline + 1);
             let mut marks = std::mem::take(&mut self.marks);
             let count = self.mark_lines(&block[..whole], &mut marks).then(|| marks.count());
@@ -561,6 +567,12 @@ impl Searcher {
             }
         }
     }
+}
+
+/// Whether many lines begin in this block. Long lines are often decided at their beginning.
+fn has_short_lines(block: &[u8]) -> bool {
+    let near = &block[..block.len().min(SAMPLE_BYTES)];
+    scan::count(near, b'\n') * SHORT_LINE_BYTES >= near.len()
 }
 
 /// Returns in how many lines something is found, up to `wanted`.
@@ -682,7 +694,7 @@ mod tests {
             b"\xff",
             b"  ",
         ];
-        let (mut without_plan, mut counted, mut marked, mut by_bits) = (0, 0, 0, 0);
+        let (mut without_plan, mut counted, mut marked, mut by_bits, mut by_steps) = (0, 0, 0, 0, 0);
         for _ in 0..1300 {
             let expression = expression(&mut random);
             let charset = random.pick(&[Charset::C, Charset::Utf8]);
@@ -740,6 +752,16 @@ mod tests {
                         assert!(bytes.all(|at| has(at) == expected.contains(&line)), "{shown} {line:?}");
                     }
                 }
+                let mut marks = LineMarks::default();
+                if block.ends_with(b"\n") && regex.searcher.engine.mark_lines(&block, &mut marks) {
+                    by_steps += 1;
+                    let (mut at, mut found) = (0, Vec::new());
+                    while let Some(line) = marks.next_line(at) {
+                        at = line.end + 1;
+                        found.push(line);
+                    }
+                    assert_eq!(found, expected, "{shown}");
+                }
                 let Searcher { lines, engine, .. } = &mut regex.searcher;
                 let count = lines.as_mut().map(|lines| lines.count(engine, &block, u64::MAX));
                 counted += usize::from(count.flatten().is_some());
@@ -755,7 +777,7 @@ mod tests {
             }
         }
         assert!(without_plan > 450 && counted > 450, "{without_plan}, {counted}");
-        assert!(marked > 60 && by_bits > 1500, "{marked} {by_bits}");
+        assert!(marked > 60 && by_bits > 1500 && by_steps > 1500, "{marked} {by_bits} {by_steps}");
     }
 
     #[test]
