@@ -88,6 +88,10 @@ const WORDS: usize = 32;
 /// More operations would cost more than the automaton.
 const OPERATIONS_MAX: usize = 72;
 
+/// Unjudged bytes are few if there is at most one among so many, in the first bytes of a block.
+const RARE: usize = 256;
+const SAMPLE_BYTES: usize = 4096;
+
 type Register = [u64; WORDS];
 
 // The registers that are always there.
@@ -125,6 +129,12 @@ impl LineMarker {
         let mut compiler = Compiler { marker, utf8 };
         let found = compiler.search(node)?;
         Some(LineMarker { found, ..compiler.marker }.with_class_registers())
+    }
+
+    /// Whether few lines of the block have unjudged bytes, as its beginning shows.
+    pub(super) fn judges_most(&self, block: &[u8]) -> bool {
+        let near = &block[..block.len().min(SAMPLE_BYTES)];
+        self.unjudged.is_none() || near.iter().filter(|byte| !byte.is_ascii()).count() * RARE <= near.len()
     }
 
     /// Moves the registers of classes behind the others, where their number is known.

@@ -434,7 +434,7 @@ impl Searcher {
         if !block.ends_with(b"\n") {
             return false;
         }
-        let marker = self.marker.clone();
+        let marker = self.marker.clone().filter(|marker| marker.judges_most(block));
         let marks_by_steps = self.newline_ends && has_short_lines(block);
         if marker.is_none() && !marks_by_steps || self.finds_rare_lines() && !self.are_dense(block) {
             return false;
