@@ -17,6 +17,7 @@ pub mod find;
 mod gather;
 mod json;
 mod kernels;
+mod limit;
 mod load;
 pub mod machine;
 mod memory;
@@ -72,6 +73,7 @@ const ALL: &[Benchmark] = &[
     ("copy", copy::run),
     ("truth", truth::run),
     ("sweep", sweep::run),
+    ("limit", limit::run),
 ];
 
 /// Returns the names of all benchmarks.
@@ -125,9 +127,10 @@ impl Options {
             }
         }
         let chosen = options.chosen()?;
-        if options.only.is_some() && chosen.iter().any(|(name, _)| !["copy", "find", "sweep"].contains(name))
+        if options.only.is_some()
+            && chosen.iter().any(|(name, _)| !["copy", "find", "sweep", "limit"].contains(name))
         {
-            return Err("--only is for `bench copy`, `bench find` and `bench sweep`, which have parts".into());
+            return Err("--only is for `bench copy`, `find`, `sweep` and `limit`, which have parts".into());
         }
         Ok(options)
     }

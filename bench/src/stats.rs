@@ -11,6 +11,12 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// Returns the geometric mean; 1 for no values.
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value: f64| (sum + value.ln(), count + 1));
+    (sum / f64::from(count.max(1))).exp()
+}
+
 /// Returns the smallest value: the cost of the work without disturbance.
 pub fn min(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)

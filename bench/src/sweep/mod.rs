@@ -273,11 +273,6 @@ fn progress(tool: &str, cells: &[Cell]) {
     );
 }
 
-fn geometric(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value: f64| (sum + value.ln(), count + 1));
-    (sum / f64::from(count.max(1))).exp()
-}
-
 fn results(bench: &Bench, tools: &Tools) -> Outcome<Results> {
     let mut by_name: BTreeMap<&str, Vec<Cell>> = BTreeMap::new();
     for (tool, stored) in tools {
@@ -325,8 +320,8 @@ fn by_tool(cells: &BTreeMap<&str, Vec<Cell>>, tools: &Tools) -> String {
         "Speed: the real tool's time by pelton's; geometric means.\n\n| tool | measured | user+sys | real | slowest | below | commit |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
     for (tool, cells) in cells {
-        let cpu = geometric(cells.iter().map(|cell| cell.cpu));
-        let real = geometric(cells.iter().map(|cell| cell.real));
+        let cpu = stats::geometric_mean(cells.iter().map(|cell| cell.cpu));
+        let real = stats::geometric_mean(cells.iter().map(|cell| cell.real));
         let slowest = cells.iter().map(Cell::worst).fold(f64::INFINITY, f64::min);
         let below = cells.iter().filter(|cell| cell.is_below()).count();
         let (measured, commit) = (cells.len(), tools[*tool]["commit"].as_str().unwrap_or_default());
@@ -345,8 +340,10 @@ fn by_place(cells: &[&Cell]) -> String {
     for locale in LOCALES {
         for way in Way::ALL {
             let here = || cells.iter().filter(|cell| cell.locale == locale && cell.way == way.name());
-            let (cpu, real) =
-                (geometric(here().map(|cell| cell.cpu)), geometric(here().map(|cell| cell.real)));
+            let (cpu, real) = (
+                stats::geometric_mean(here().map(|cell| cell.cpu)),
+                stats::geometric_mean(here().map(|cell| cell.real)),
+            );
             let measured = here().count();
             let _ = writeln!(table, "| {locale} | {} | {measured} | {cpu:.2} | {real:.2} |", way.name());
         }

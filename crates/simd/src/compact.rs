@@ -1,5 +1,5 @@
-//! Vector code for shifting ranges of byte values and dropping others, which the compiler does not generate
-//! by itself.
+//! Vector code for shifting ranges of byte values and dropping others, or those at some positions, which the compiler
+//! does not generate by itself.
 //!
 //! When bytes are dropped, each output position depends on all bytes before it. AVX-512 has an instruction
 //! for that; SSSE3 and ARM can shuffle eight bytes by a lookup table. Other machines get `None`, and the caller works
@@ -25,6 +25,14 @@ pub const ROOM: usize = 64;
 pub fn move_and_drop(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> Option<usize> {
     assert!(out.len() >= bytes.len() + ROOM, "no room for whole vectors");
     imp::move_and_drop(bytes, moves, drops, out)
+}
+
+/// Copies those `bytes` to `out` whose bits are set: bit i of `kept[w]` is that of byte 64w + i. Room, result and
+/// `None` as for [`move_and_drop`].
+pub fn keep(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> Option<usize> {
+    assert!(out.len() >= bytes.len() + ROOM, "no room for whole vectors");
+    assert!(kept.len() == bytes.len().div_ceil(64), "as many words as the bytes need");
+    imp::keep(bytes, kept, out)
 }
 
 /// Copies `bytes` to `out`. Bytes outside the ranges in `keeps` (whose shifts are ignored) become `to`, and
@@ -69,6 +77,10 @@ mod imp {
     pub(super) fn move_and_drop(_: &[u8], _: &[Run], _: &[Run], _: &mut [u8]) -> Option<usize> {
         None
     }
+
+    pub(super) fn keep(_: &[u8], _: &[u64], _: &mut [u8]) -> Option<usize> {
+        None
+    }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -86,6 +98,23 @@ mod imp {
     pub(super) fn squeeze(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> Option<usize> {
         // SAFETY: every 64-bit ARM has these instructions.
         Some(unsafe { by_16_squeeze(bytes, keeps, to, after, out) })
+    }
+
+    pub(super) fn keep(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> Option<usize> {
+        // SAFETY: every 64-bit ARM has these instructions.
+        Some(unsafe { by_16_keep(bytes, kept, out) })
+    }
+
+    #[target_feature(enable = "neon")]
+    fn by_16_keep(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> usize {
+        let mut end = 0;
+        for (chunk, kept) in bytes.chunks(64).zip(kept) {
+            for (index, quarter) in chunk.chunks(16).enumerate() {
+                let kept = (kept >> (16 * index)) as u32 & valid(quarter);
+                end = pack(load(&padded(quarter)), kept, out, end);
+            }
+        }
+        end
     }
 
     #[target_feature(enable = "neon")]
@@ -183,6 +212,53 @@ mod imp {
             return Some(unsafe { squeeze_narrow(bytes, keeps, to, after, out) });
         }
         None
+    }
+
+    pub(super) fn keep(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> Option<usize> {
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2") {
+            // SAFETY: the machine has these instructions.
+            return Some(unsafe { keep_wide(bytes, kept, out) });
+        }
+        if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt") {
+            // SAFETY: the machine has these instructions.
+            return Some(unsafe { keep_narrow(bytes, kept, out) });
+        }
+        None
+    }
+
+    /// 64 bytes at a time. The caller has checked that `out` holds 64 bytes more than `bytes`.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    fn keep_wide(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> usize {
+        let mut end = 0;
+        for (chunk, kept) in bytes.chunks(64).zip(kept) {
+            let valid = u64::MAX >> (64 - chunk.len());
+            let kept = kept & valid;
+            // SAFETY: the mask lets only bytes of the chunk be read.
+            let given = unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) };
+            let packed = _mm512_maskz_compress_epi8(kept, given);
+            let place = &mut out[end..end + 64];
+            // SAFETY: there is room for 64 bytes.
+            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
+            end += kept.count_ones() as usize;
+        }
+        end
+    }
+
+    /// 16 bytes at a time, each half shuffled. `out` holds 64 bytes more than `bytes`.
+    #[target_feature(enable = "ssse3,popcnt")]
+    pub(super) fn keep_narrow(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> usize {
+        let mut end = 0;
+        for (chunk, kept) in bytes.chunks(64).zip(kept) {
+            for (index, quarter) in chunk.chunks(16).enumerate() {
+                let mut padded = [0; 16];
+                padded[..quarter.len()].copy_from_slice(quarter);
+                // SAFETY: it has 16 bytes.
+                let given = unsafe { _mm_loadu_si128(padded.as_ptr().cast()) };
+                let kept = (kept >> (16 * index)) as u32 & (0xffff >> (16 - quarter.len()));
+                end = pack(given, kept, out, end);
+            }
+        }
+        end
     }
 
     /// 64 bytes at a time. The caller has checked that `out` holds 64 bytes more than `bytes`.
@@ -387,6 +463,38 @@ mod tests {
                     let mut out = vec![0; length + ROOM];
                     if let Some(end) = variant(&bytes[..length], keeps, b'\n', after, &mut out) {
                         assert_eq!(out[..end], expected, "{length} {after}");
+                    }
+                }
+            }
+        }
+    }
+    type Keep = fn(&[u8], &[u64], &mut [u8]) -> Option<usize>;
+
+    #[test]
+    fn every_variant_keeps_the_bytes_whose_bits_are_set() {
+        let mut variants: Vec<Keep> = vec![keep];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt") {
+            // SAFETY: the machine has these instructions.
+            variants.push(|bytes, kept, out| Some(unsafe { imp::keep_narrow(bytes, kept, out) }));
+        }
+        let random = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        let bytes: Vec<u8> = (0..3000).map(|i| random(i) as u8).collect();
+        for length in [0, 1, 7, 15, 16, 17, 63, 64, 65, 128, 200, 3000_usize] {
+            for density in 0..4 {
+                let word = |i: u64| match density {
+                    0 => 0,
+                    1 => random(i) & random(i + 99),
+                    2 => random(i),
+                    _ => u64::MAX,
+                };
+                let kept: Vec<u64> = (0..length.div_ceil(64) as u64).map(word).collect();
+                let is_kept = |at: &usize| kept[at / 64] >> (at % 64) & 1 == 1;
+                let expected: Vec<u8> = (0..length).filter(is_kept).map(|at| bytes[at]).collect();
+                for variant in &variants {
+                    let mut out = vec![0; length + ROOM];
+                    if let Some(end) = variant(&bytes[..length], &kept, &mut out) {
+                        assert_eq!(out[..end], expected, "{length} {density}");
                     }
                 }
             }

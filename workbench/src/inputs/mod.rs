@@ -8,8 +8,10 @@ mod people;
 mod prose;
 mod purchases;
 mod quoted_csv;
+mod releases;
 mod rng;
 mod service_log;
+mod short;
 mod words;
 
 use std::fs::{self, File};
@@ -42,6 +44,10 @@ pub const WORDS: Recipe = words::RECIPE;
 pub const PROSE: Recipe = prose::RECIPE;
 /// CSV without quotes.
 pub const PURCHASES: Recipe = purchases::RECIPE;
+/// Lines of 5 bytes.
+pub const SHORT: Recipe = short::RECIPE;
+/// Fractions, sizes, versions, months and names.
+pub const RELEASES: Recipe = releases::RECIPE;
 /// A log nearly in time order.
 pub const SERVICE_LOG: Recipe = service_log::RECIPE;
 /// CSV with line ends in quotes.
@@ -122,8 +128,20 @@ mod tests {
 
     #[test]
     fn each_recipe_gives_the_same_whole_lines_every_time() {
-        for recipe in [ACCESS_LOG, CSV, LINES, WORDS, PROSE, PURCHASES, SERVICE_LOG, JSON_MENU, PEOPLE, NOTES]
-        {
+        for recipe in [
+            ACCESS_LOG,
+            CSV,
+            LINES,
+            WORDS,
+            PROSE,
+            PURCHASES,
+            SERVICE_LOG,
+            JSON_MENU,
+            PEOPLE,
+            NOTES,
+            RELEASES,
+            SHORT,
+        ] {
             let make = || {
                 let mut data = Vec::new();
                 recipe.write(&mut data, 10_000).unwrap();

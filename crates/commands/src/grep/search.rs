@@ -7,7 +7,7 @@ use memchr::{memchr, memrchr};
 use pelton_stream::{HandOver, InputKind, Programs};
 
 use crate::bytes::scan;
-use crate::regex::{GaveUp, Judges};
+use crate::regex::{GaveUp, Judges, LineMarks};
 
 use super::line_prefix::{Printer, has_invalid};
 use super::options::{Options, Show};
@@ -113,6 +113,8 @@ pub(super) struct GrepKernel {
     pub(super) sample: Vec<u8>,
     /// Lines in which NULs are line ends.
     pub(super) zapped: Vec<u8>,
+    /// The lines that match, for blocks where they are marked.
+    pub(super) marks: LineMarks,
     /// Whether whole lines are printed as newlines: they are only counted.
     pub(super) ends_only: bool,
     /// Starts the real grep.
@@ -158,6 +160,7 @@ impl GrepKernel {
             keeps: options.may_meet_unjudged(),
             sample: Vec::new(),
             zapped: Vec::new(),
+            marks: LineMarks::default(),
             ends_only: false,
             itself: None,
             cannot_repeat: false,
@@ -271,7 +274,7 @@ impl GrepKernel {
 
     /// Copies unchanged lines: adjacent ones at once.
     fn copy(&mut self, block: &[u8], out: &mut Vec<u8>) -> Enough {
-        if self.options.invert && self.copy_unmatched(block, out) {
+        if self.copy_marked(block, out) || self.options.invert && self.copy_unmatched(block, out) {
             return false;
         }
         let (mut at, mut run) = (0, 0..0);
@@ -289,6 +292,29 @@ impl GrepKernel {
         }
         self.copy_run(&block[run], out);
         false
+    }
+
+    /// Copies all selected lines at once. Returns `false`, with nothing copied, if that does not pay or a line may
+    /// not be printed.
+    fn copy_marked(&mut self, block: &[u8], out: &mut Vec<u8>) -> bool {
+        let (whole, last) = block.split_at(whole_lines(block));
+        let before = out.len();
+        let Some(selected) = self.options.regex.copy_lines(whole, self.options.invert, out) else {
+            return false;
+        };
+        if self.shows_invalid(&out[before..]) {
+            out.truncate(before);
+            return false;
+        }
+        if self.ends_only {
+            out.truncate(before);
+            out.resize(before + selected as usize, b'\n');
+        }
+        self.select(selected);
+        if !last.is_empty() && self.options.regex.next_line(last, 0).is_some() != self.options.invert {
+            self.copy_run(last, out);
+        }
+        true
     }
 
     /// Copies the few lines that do not match, if almost all do. Otherwise copies nothing and returns `false`.
@@ -375,10 +401,29 @@ impl GrepKernel {
 
     /// Prints lines with a prefix, or parts of lines, or a limited number.
     fn print(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let whole = whole_lines(block);
+        let mut marks = std::mem::take(&mut self.marks);
+        let marked =
+            self.options.limit.is_none() && self.options.regex.mark_lines(&block[..whole], &mut marks);
+        let enough = self.print_found(block, marked.then_some((&marks, whole)), out);
+        self.marks = marks;
+        enough
+    }
+
+    /// Prints them. `marked`: the marks of whole lines, up to an offset.
+    fn print_found(
+        &mut self,
+        block: &[u8],
+        marked: Option<(&LineMarks, usize)>,
+        out: &mut Vec<u8>,
+    ) -> Result<Enough, HandOver> {
         let (mut at, mut next) = (0, None);
         while at < block.len() {
             let matching: &Range<usize> = next.get_or_insert_with(|| {
-                self.options.regex.next_line(block, at).unwrap_or(block.len()..block.len())
+                let found = marked.and_then(|(marks, _)| marks.next_line(at));
+                let from = marked.map_or(at, |(_, whole)| at.max(whole));
+                let found = found.or_else(|| self.options.regex.next_line(block, from));
+                found.unwrap_or(block.len()..block.len())
             });
             let line = match self.options.invert {
                 true if matching.start > at => {
@@ -498,6 +543,11 @@ impl GrepKernel {
         input.extend(last);
         input
     }
+}
+
+/// Returns the length of the whole lines.
+fn whole_lines(block: &[u8]) -> usize {
+    memrchr(b'\n', block).map_or(0, |newline| newline + 1)
 }
 
 /// Counts lines. A last line without terminator counts too.

@@ -12,6 +12,7 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::util::start::Config as Start;
 use regex_automata::{Anchored, HalfMatch, Input, MatchError, MatchKind};
 
+use super::line_automaton::LineAutomaton;
 use super::members::Members;
 
 type Dfa = dense::DFA<Vec<u32>>;
@@ -34,6 +35,11 @@ impl Forward {
     /// `None` if it has too many states.
     pub(super) fn new(nfa: &NFA) -> Option<Forward> {
         build(nfa, MatchKind::LeftmostFirst, StartKind::Both).map(Forward)
+    }
+
+    /// Returns an automaton for lines, if it has few states.
+    pub(super) fn of_lines(&self) -> Option<LineAutomaton> {
+        LineAutomaton::new(&self.0)
     }
 
     pub(super) fn search(&self, input: &Input) -> Option<usize> {

@@ -19,6 +19,8 @@ use crate::{Accept, Declined};
 
 use super::GaveUp;
 use super::dense::{Forward, Spans, Trust};
+use super::line_automaton::LineAutomaton;
+use super::line_marks::LineMarks;
 
 /// The automata with the states built so far. Clones share the former and copy the latter.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ struct Shared {
     forward: DFA,
     /// The same fully built, once enough was searched. `None` inside: too big.
     whole: OnceLock<Option<Forward>>,
+    /// The same for whole lines, likewise.
+    lines: OnceLock<Option<LineAutomaton>>,
     /// The other two, likewise.
     spans: OnceLock<Option<Spans>>,
     /// From a known start to the longest end.
@@ -84,6 +88,7 @@ impl Engine {
         let nfa = nfa(hir, false)?;
         let shared = Shared {
             whole: OnceLock::new(),
+            lines: OnceLock::new(),
             spans: OnceLock::new(),
             forward: lazy(nfa.clone(), MatchKind::LeftmostFirst)?,
             longest: lazy(nfa, MatchKind::All)?,
@@ -115,6 +120,18 @@ impl Engine {
         let end = offset(self.shared.forward.try_search_fwd(&mut self.forward, &input));
         self.searched += end.unwrap_or(input.end()) - input.start();
         end
+    }
+
+    /// Marks the lines of a block that ends with a newline, once building all states has paid. `false`: there are too
+    /// many.
+    pub(super) fn mark_lines(&mut self, block: &[u8], marks: &mut LineMarks) -> bool {
+        if self.searched <= WHOLE_FROM {
+            return false;
+        }
+        let shared = &*self.shared;
+        let Some(lines) = shared.lines.get_or_init(|| shared.whole()?.of_lines()) else { return false };
+        lines.mark(block, marks);
+        true
     }
 
     pub(super) fn be_patient(&mut self) {

@@ -4,6 +4,9 @@
 //! takes at each fork the state with the lower number, if the end can be reached from there. For the
 //! expressions accepted here that means: repetitions continue rather than stop, alternatives in order, and an
 //! empty first alternative last. Linear: no state is visited twice at a position.
+//!
+//! A repetition of one set is a run: its end is found at once, and where the set has no byte of what follows, no other
+//! end is tried. So `s/^([^,]*),(.*)$/\2,\1/` takes a step for each part, not for each byte.
 
 use std::ops::Range;
 
@@ -25,6 +28,10 @@ pub(super) struct Tracer {
     newline_ends: bool,
     /// Limit on steps times positions; longer matches are not retraced.
     visits_max: usize,
+    /// How many more bytes of runs may be read for this match.
+    left: usize,
+    /// For each step, the lowest position from which the rest of a run was tried.
+    tried: Vec<usize>,
     slots: Vec<Option<usize>>,
     visited: Vec<u64>,
     jobs: Vec<Job>,
@@ -34,6 +41,11 @@ pub(super) struct Tracer {
 #[derive(Clone, Copy, Debug)]
 enum GroupStep {
     Set(usize),
+    /// As many members of `set` as possible, rather more than fewer. `next`: what follows.
+    Run {
+        set: usize,
+        next: Next,
+    },
     Look(Look),
     /// The first is preferred.
     Fork(usize, usize),
@@ -42,16 +54,43 @@ enum GroupStep {
     Done,
 }
 
+/// What follows a run.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// A member of this set. `disjoint`: the run has none of its members, so that only its end can be right.
+    Set {
+        set: usize,
+        disjoint: bool,
+    },
+    /// The end of the match.
+    End,
+    Any,
+}
+
 #[derive(Clone, Debug)]
 struct Members {
     bytes: [bool; 256],
     wide: CharSet,
+    /// Whether all ASCII bytes, or in C all bytes, but the newline are members.
+    all: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Job {
-    Try { step: usize, at: usize },
-    Restore { slot: usize, old: Option<usize> },
+    Try {
+        step: usize,
+        at: usize,
+    },
+    /// Ends the run of a step within these positions, the last one first.
+    Shorten {
+        step: usize,
+        from: usize,
+        to: usize,
+    },
+    Restore {
+        slot: usize,
+        old: Option<usize>,
+    },
 }
 
 /// The limit on steps times positions, for memory.
@@ -65,6 +104,8 @@ impl Tracer {
             utf8,
             newline_ends,
             visits_max: VISITS_MAX,
+            left: 0,
+            tried: Vec::new(),
             slots: vec![None; 2 * (groups + 1)],
             visited: Vec::new(),
             jobs: Vec::new(),
@@ -72,7 +113,28 @@ impl Tracer {
         };
         tracer.emit(node);
         tracer.steps.push(GroupStep::Done);
+        tracer.look_ahead();
         tracer
+    }
+
+    /// Finds out what follows each run.
+    fn look_ahead(&mut self) {
+        for index in 0..self.steps.len() {
+            let GroupStep::Run { set, .. } = self.steps[index] else { continue };
+            let follows = self.steps[index + 1..].iter().find(|step| !matches!(step, GroupStep::Save(_)));
+            let next = match follows {
+                Some(GroupStep::Set(other)) => {
+                    let (run, other_set) = (&self.sets[set].bytes, &self.sets[*other].bytes);
+                    let disjoint = run.iter().zip(other_set).all(|(one, other)| !(one & other));
+                    Next::Set { set: *other, disjoint }
+                }
+                // Nothing jumps over the last step.
+                Some(GroupStep::Done) => Next::End,
+                _ => Next::Any,
+            };
+            self.steps[index] = GroupStep::Run { set, next };
+        }
+        self.tried = vec![usize::MAX; self.steps.len()];
     }
 
     /// Removes the limit.
@@ -84,10 +146,8 @@ impl Tracer {
         match node {
             Node::Empty => {}
             Node::Set(set) => {
-                self.steps.push(GroupStep::Set(self.sets.len()));
-                let limit = if self.utf8 { 0x80 } else { 0x100 };
-                let bytes = std::array::from_fn(|b| b < limit && set.contains(b as u32));
-                self.sets.push(Members { bytes, wide: set.clone() });
+                let set = self.add_set(set);
+                self.steps.push(GroupStep::Set(set));
             }
             Node::Look(look) => self.steps.push(GroupStep::Look(*look)),
             Node::Group(number, body) => {
@@ -99,6 +159,14 @@ impl Tracer {
             Node::Either(branches) => self.emit_either(branches),
             Node::Repeat { body, min, max } => self.emit_repeat(body, *min, *max),
         }
+    }
+
+    fn add_set(&mut self, set: &CharSet) -> usize {
+        let limit = if self.utf8 { 0x80 } else { 0x100 };
+        let bytes: [bool; 256] = std::array::from_fn(|b| b < limit && set.contains(b as u32));
+        let all = (0..limit).all(|byte| byte == usize::from(b'\n') || bytes[byte]);
+        self.sets.push(Members { bytes, wide: set.clone(), all });
+        self.sets.len() - 1
     }
 
     fn emit_either(&mut self, branches: &[Node]) {
@@ -126,6 +194,10 @@ impl Tracer {
 
     fn emit_repeat(&mut self, body: &Node, min: u32, max: Option<u32>) {
         (0..min).for_each(|_| self.emit(body));
+        if let (Node::Set(set), None) = (body, max) {
+            let set = self.add_set(set);
+            return self.steps.push(GroupStep::Run { set, next: Next::Any });
+        }
         let Some(max) = max else {
             let fork = self.steps.len();
             self.steps.push(GroupStep::Done);
@@ -148,6 +220,12 @@ impl Tracer {
 
     /// Returns the groups of the match `span`. `None` if the match is too long to retrace.
     pub(super) fn trace(&mut self, text: &[u8], span: Range<usize>) -> Option<&Spans> {
+        let bytewise = !self.utf8 || text[span.clone()].is_ascii();
+        self.trace_by(text, span, bytewise)
+    }
+
+    /// Does it with runs taken at once, or character by character.
+    fn trace_by(&mut self, text: &[u8], span: Range<usize>, bytewise: bool) -> Option<&Spans> {
         let width = span.len() + 1;
         if self.steps.len().saturating_mul(width) > self.visits_max {
             return None;
@@ -155,13 +233,25 @@ impl Tracer {
         self.visited.clear();
         self.visited.resize((self.steps.len() * width).div_ceil(64), 0);
         self.slots.fill(None);
+        self.tried.fill(usize::MAX);
+        self.left = self.visits_max;
         self.jobs.clear();
         self.jobs.push(Job::Try { step: 0, at: span.start });
         while let Some(job) = self.jobs.pop() {
+            if self.left == 0 {
+                return None;
+            }
             match job {
                 Job::Restore { slot, old } => self.slots[slot] = old,
                 Job::Try { step, at } => {
-                    if self.run(text, &span, step, at) {
+                    if self.run(text, &span, bytewise, step, at) {
+                        return Some(self.take_spans(span));
+                    }
+                }
+                Job::Shorten { step, from, to } => {
+                    if let Some(at) = self.shorten(text, &span, step, from, to)
+                        && self.run(text, &span, bytewise, step + 1, at)
+                    {
                         return Some(self.take_spans(span));
                     }
                 }
@@ -180,7 +270,14 @@ impl Tracer {
     }
 
     /// Continues from a step until it fails or the end is reached; queues the other paths as jobs.
-    fn run(&mut self, text: &[u8], span: &Range<usize>, mut step: usize, mut at: usize) -> bool {
+    fn run(
+        &mut self,
+        text: &[u8],
+        span: &Range<usize>,
+        bytewise: bool,
+        mut step: usize,
+        mut at: usize,
+    ) -> bool {
         loop {
             let visit = step * (span.len() + 1) + (at - span.start);
             if self.visited[visit / 64] >> (visit % 64) & 1 == 1 {
@@ -192,6 +289,23 @@ impl Tracer {
                     Some(len) => (step, at) = (step + 1, at + len),
                     None => return false,
                 },
+                GroupStep::Run { set, .. } if bytewise => {
+                    let Some((from, to)) = self.run_of(text, span, step, set, at) else { return false };
+                    match self.shorten(text, span, step, from, to) {
+                        Some(end) => (step, at) = (step + 1, end),
+                        None => return false,
+                    }
+                }
+                GroupStep::Run { set, .. } => {
+                    let taken = self.taken(text, span.end, set, at);
+                    match taken {
+                        Some(len) => {
+                            self.jobs.push(Job::Try { step: step + 1, at });
+                            at += len;
+                        }
+                        None => step += 1,
+                    }
+                }
                 GroupStep::Look(look) if holds(look, text, at, self.newline_ends) => step += 1,
                 GroupStep::Look(_) => return false,
                 GroupStep::Fork(first, second) => {
@@ -207,6 +321,61 @@ impl Tracer {
                 GroupStep::Done => return at == span.end,
             }
         }
+    }
+
+    /// Returns the positions at which a run from `at` can end, without those that were tried, if there are any.
+    fn run_of(
+        &mut self,
+        text: &[u8],
+        span: &Range<usize>,
+        step: usize,
+        set: usize,
+        at: usize,
+    ) -> Option<(usize, usize)> {
+        // Whoever came here before was further behind: an earlier run was made shorter since.
+        let known = self.tried[step];
+        let limit = if at < known { known.min(span.end) } else { span.end };
+        let bytes = &text[at..limit];
+        let members = &self.sets[set];
+        let length = if members.all && !members.bytes[usize::from(b'\n')] {
+            memchr::memchr(b'\n', bytes).unwrap_or(bytes.len())
+        } else {
+            bytes.iter().position(|byte| !members.bytes[usize::from(*byte)]).unwrap_or(bytes.len())
+        };
+        // At the limit the whole match is given up.
+        self.left = self.left.saturating_sub(length);
+        self.tried[step] = at;
+        let end = at + length;
+        if end == known { Some((at, end.checked_sub(1).filter(|end| *end >= at)?)) } else { Some((at, end)) }
+    }
+
+    /// Returns the last of these positions after which the expression can continue, and queues the ones before.
+    fn shorten(
+        &mut self,
+        text: &[u8],
+        span: &Range<usize>,
+        step: usize,
+        from: usize,
+        to: usize,
+    ) -> Option<usize> {
+        let GroupStep::Run { next, .. } = self.steps[step] else { return None };
+        let found = match next {
+            Next::Any => Some(to),
+            Next::End => Some(to).filter(|to| *to == span.end),
+            Next::Set { set, disjoint } => {
+                let continues = |at: &usize| {
+                    // A character of several bytes is only judged where it is read.
+                    let byte = text[..span.end].get(*at);
+                    byte.is_some_and(|byte| self.sets[set].bytes[usize::from(*byte)])
+                };
+                if disjoint { Some(to).filter(continues) } else { (from..=to).rev().find(continues) }
+            }
+        };
+        let is_only = matches!(next, Next::End | Next::Set { disjoint: true, .. });
+        if let Some(before) = found.filter(|at| *at > from && !is_only) {
+            self.jobs.push(Job::Shorten { step, from, to: before - 1 });
+        }
+        found
     }
 
     /// Returns the length of the character at `at`, if it belongs to the set.
@@ -273,4 +442,70 @@ pub(super) fn check(node: &Node, wanted: &[usize]) -> Accept<()> {
         return Declined::because("groups beside a repetition of something without a fixed length");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use pelton_testkit::Random;
+
+    use super::super::parse::{Syntax, parse};
+    use super::*;
+    use crate::regex::{Flavour, Options, compile};
+
+    const PARTS: &[&str] = &[
+        "a", "b", ".", "[ab]", "[^a]", "[0-9]", "(a)", "(.*)", "([^ ]*)", "(b|ab)", "([ab]+)", " ",
+        "(a+|b*)", "\u{e9}",
+    ];
+    const TIMES: &[&str] = &["", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}"];
+
+    fn expression(random: &mut Random) -> String {
+        let mut text = String::from(random.pick(&["", "^"]));
+        for _ in 0..1 + random.below(6) {
+            text += "(";
+            text += random.pick(PARTS);
+            text += random.pick(TIMES);
+            text += ")";
+            text += random.pick(PARTS);
+            text += random.pick(TIMES);
+        }
+        text + random.pick(&["", "$"])
+    }
+
+    #[test]
+    fn runs_at_once_give_the_same_groups_as_character_by_character() {
+        let mut random = Random::new(11);
+        let (mut compared, mut runs) = (0, 0);
+        for _ in 0..3000 {
+            let text = expression(&mut random);
+            let utf8 = random.below(3) == 0;
+            let charset = if utf8 { crate::Charset::Utf8 } else { crate::Charset::C };
+            let options = Options { charset, ..Options::new(Flavour::GrepExtended) };
+            let Ok(mut regex) = compile(&[text.as_bytes()], &options) else { continue };
+            let syntax = Syntax {
+                extended: true,
+                sed: false,
+                utf8,
+                wide: crate::regex::Wide::Unicode,
+                ranges: crate::regex::Ranges::CodePoints,
+                ignore_case: false,
+                stray_backslash_is_quiet: true,
+                newline_ends: true,
+            };
+            let parsed = parse(text.as_bytes(), syntax).expect("an expression");
+            let mut tracer = Tracer::new(&parsed.node, parsed.groups, utf8, true);
+            runs += usize::from(tracer.steps.iter().any(|step| matches!(step, GroupStep::Run { .. })));
+            for _ in 0..6 {
+                let mut line = String::new();
+                for _ in 0..random.below(14) {
+                    line += random.pick(&["a", "b", "ab", "1", " ", "aa"]);
+                }
+                let Ok(Some((start, end))) = regex.find(line.as_bytes(), 0..line.len()) else { continue };
+                let slow = tracer.trace_by(line.as_bytes(), start..end, false).map(<[_]>::to_vec);
+                let fast = tracer.trace_by(line.as_bytes(), start..end, true).map(<[_]>::to_vec);
+                assert_eq!(fast, slow, "{text} {line:?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 2000 && runs > 2000, "{compared} {runs}");
+    }
 }

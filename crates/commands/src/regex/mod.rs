@@ -3,13 +3,14 @@
 //! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree
 //! over sets of characters → [`hir`] → [`engine`], lazily built automata, and [`dense`], full ones;
 //! [`literal`] finds strings to search first, [`windows`] sequences of byte sets, by which [`lines`] finds
-//! lines; [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may
+//! lines; [`line_marks`] marks all matching lines of a block; [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may
 //! decline: if equality with the real tool is not certain, the real tool runs. `tests/regex_oracle.rs`
 //! compares with it.
 //!
 //! No search takes more than linear time in the length of a line, except that finding *all* matches may look
 //! ahead from each of them. That is counted, and on [`GaveUp`] the real tool gets the line.
 
+mod back_references;
 mod bracket;
 mod chars;
 mod classes;
@@ -18,6 +19,8 @@ mod engine;
 mod escape;
 mod groups;
 mod hir;
+mod line_automaton;
+mod line_marks;
 mod lines;
 mod literal;
 mod members;
@@ -41,6 +44,7 @@ use chars::{CharSet, Former};
 pub use groups::Spans;
 use groups::Tracer;
 use hir::Dialect;
+pub use line_marks::LineMarks;
 use node::{Look, Node};
 use parse::Syntax;
 use search::Searcher;
@@ -403,7 +407,14 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
             branches.push(parse::literal(text, syntax)?);
             continue;
         }
-        let parsed = parse::parse(text, syntax)?;
+        let mut parsed = parse::parse(text, syntax)?;
+        if parsed.node.any(&|node| node.as_back_reference().is_some()) {
+            if !expands_back_references(expressions, options, syntax) {
+                return Declined::because("a back-reference");
+            }
+            parsed.node = back_references::expand(&parsed.node, syntax.utf8)?;
+            ascii_only |= syntax.utf8;
+        }
         groups = groups.max(parsed.groups);
         ascii_only |= parsed.judges_ascii_only;
         foreign_digits |= parsed.has_digit_range;
@@ -421,6 +432,14 @@ fn read(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> Accept<(Nod
         judges = Judges::NoLateUtf8;
     }
     Ok((node, groups, judges))
+}
+
+/// Whether back-references are sure to mean what their expansion does: where a single expression is searched in
+/// lines, without folding. glibc compares whole lines and words for `-x` and `-w`.
+fn expands_back_references(expressions: &[&[u8]], options: &Options, syntax: Syntax) -> bool {
+    let is_one = expressions.len() == 1 && !expressions[0].contains(&b'\n');
+    let is_plain = options.within == Within::Anywhere && !options.ignore_case && !options.spans;
+    is_one && is_plain && !syntax.sed && options.groups.is_empty() && options.wide == Wide::Unicode
 }
 
 /// In a multibyte locale, grep asks glibc about classes, negated brackets, `\s` and the like.
@@ -566,6 +585,18 @@ impl Regex {
     /// call, where [`next_line`](Self::next_line) is faster: if few lines match.
     pub fn each_unmatched(&mut self, block: &[u8], found: impl FnMut(Range<usize>)) -> bool {
         self.searcher.each_unmatched(block, found)
+    }
+
+    /// Marks the matching lines of a block that ends with a newline. Returns `false`, with nothing marked, where
+    /// [`next_line`](Self::next_line) is faster, or the only way.
+    pub fn mark_lines(&mut self, block: &[u8], marks: &mut LineMarks) -> bool {
+        self.searcher.mark_lines(block, marks)
+    }
+
+    /// Appends the matching ones of whole lines, or the others, and returns their number. `None`, with nothing
+    /// appended, where [`next_line`](Self::next_line) is faster, or the only way.
+    pub fn copy_lines(&mut self, block: &[u8], inverted: bool, out: &mut Vec<u8>) -> Option<u64> {
+        self.searcher.copy_lines(block, inverted, out)
     }
 
     /// Returns the number of matching lines, up to `wanted`.

@@ -42,7 +42,24 @@ impl Look {
     }
 }
 
+/// Added to the number of a group that is referred to.
+const BACK_REFERENCE: usize = 1 << 32;
+
 impl Node {
+    /// Makes a back-reference: an empty group with a number that no group has, until it is
+    /// [expanded](super::back_references).
+    pub(super) fn back_reference(number: usize) -> Node {
+        Node::Group(BACK_REFERENCE + number, Box::new(Node::Empty))
+    }
+
+    /// Returns the number of the group that it refers to.
+    pub(super) fn as_back_reference(&self) -> Option<usize> {
+        match self {
+            Node::Group(number, _) => number.checked_sub(BACK_REFERENCE),
+            _ => None,
+        }
+    }
+
     /// Makes a concatenation without needless nesting.
     pub(super) fn concat(mut parts: Vec<Node>) -> Node {
         match parts.len() {

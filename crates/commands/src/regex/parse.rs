@@ -321,7 +321,8 @@ impl Parser<'_> {
     fn quoted(&mut self, c: u32) -> Accept<Node> {
         let quoted = char::from_u32(c).unwrap_or_default();
         let special = match quoted {
-            '1'..='9' => return Declined::because("a back-reference"),
+            '1'..='9' if self.syntax.sed => return Declined::because("a back-reference"),
+            '1'..='9' => return Ok(Node::back_reference(c as usize - '0' as usize)),
             '.' | '*' | '[' | ']' | '^' | '$' | '\\' => true,
             '{' | '(' | ')' | '|' | '+' | '?' => self.syntax.extended,
             '}' => true,

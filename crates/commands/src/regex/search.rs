@@ -8,10 +8,12 @@ use aho_corasick::{AhoCorasick, MatchKind, packed};
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
+use crate::bytes::scan;
 use crate::{Accept, Declined};
 
 use super::engine::Engine;
 use super::hir::Dialect;
+use super::line_marks::{LineMarker, LineMarks};
 use super::lines::Lines;
 use super::literal;
 use super::members::Members;
@@ -26,6 +28,10 @@ pub(super) struct Searcher {
     plan: MatchStrategy,
     /// How lines are found, if not by `plan`.
     lines: Option<Lines>,
+    /// Marks lines where finding one after another is slow.
+    marker: Option<Arc<LineMarker>>,
+    /// Marks for lines that are only counted.
+    marks: LineMarks,
     newline_ends: bool,
     /// Whether finding all matches takes linear time with any automata.
     linear: bool,
@@ -121,6 +127,14 @@ const DISTRUST_MAX: u32 = 64;
 const LONG: usize = 1 << 13;
 /// Bytes of a line in which searching a literal costs more than it saves.
 const DISTRUST_BYTES: usize = 64;
+/// Matching lines in the sample that tells whether they are dense, and how many bytes each may take.
+const SAMPLE: usize = 8;
+const DENSE_BYTES: usize = 256;
+/// Lines that the automaton marks are no longer than this in the mean, in the first bytes of a block.
+const SHORT_LINE_BYTES: usize = 64;
+const SAMPLE_BYTES: usize = 4096;
+/// For fewer lines, blocks are not marked.
+const MARKED_MIN: u64 = 64;
 /// The same limit where there is another way than the automaton.
 const RARE_BYTES: usize = 1024;
 
@@ -207,7 +221,17 @@ impl Searcher {
         let engine = Engine::new(&dialect.translate(node), fixed_bytes(node, dialect.utf8))?;
         let lines =
             Lines::new(node, dialect.utf8).filter(|lines| dialect.newline_ends && plan.gives_way(lines));
-        Ok(Searcher { engine, plan, lines, newline_ends: dialect.newline_ends, linear: !node.may_look_far() })
+        let marker =
+            dialect.newline_ends.then(|| LineMarker::new(node, dialect.utf8)).flatten().map(Arc::new);
+        Ok(Searcher {
+            engine,
+            plan,
+            lines,
+            marker,
+            marks: LineMarks::default(),
+            newline_ends: dialect.newline_ends,
+            linear: !node.may_look_far(),
+        })
     }
 
     pub(super) fn be_patient(&mut self) {
@@ -404,12 +428,79 @@ impl Searcher {
         lines.is_some_and(|lines| lines.each_unmatched(&mut self.engine, block, found))
     }
 
+    /// Marks the matching lines of whole lines, if that is faster than finding one after another: if there is
+    /// nothing rare to search, or matches are dense.
+    pub(super) fn mark_lines(&mut self, block: &[u8], marks: &mut LineMarks) -> bool {
+        if !block.ends_with(b"\n") {
+            return false;
+        }
+        let marker = self.marker.clone().filter(|marker| marker.judges_most(block));
+        let marks_by_steps = self.newline_ends && has_short_lines(block);
+        if marker.is_none() && !marks_by_steps || self.finds_rare_lines() && !self.are_dense(block) {
+            return false;
+        }
+        let engine = &mut self.engine;
+        let Some(marker) = marker else { return engine.mark_lines(block, marks) };
+        marker.mark(block, marks, |line| engine.first_end(block, line).is_some());
+        true
+    }
+
+    /// Appends the matching ones of whole lines, or the others, if they can be marked. Returns their number.
+    pub(super) fn copy_lines(&mut self, block: &[u8], inverted: bool, out: &mut Vec<u8>) -> Option<u64> {
+        let mut marks = std::mem::take(&mut self.marks);
+        let copied = self.mark_lines(block, &mut marks).then(|| marks.copy(block, inverted, out));
+        self.marks = marks;
+        copied.flatten()
+    }
+
+    /// Whether lines are found by something that skips others, as long as matches are rare.
+    fn finds_rare_lines(&self) -> bool {
+        if self.lines.as_ref().is_some_and(|lines| !lines.fail()) {
+            return true;
+        }
+        match &self.plan {
+            MatchStrategy::Exact(_) | MatchStrategy::Run(_) | MatchStrategy::Start(_) => true,
+            MatchStrategy::Contains { distrust, .. }
+            | MatchStrategy::LineStart { literals: Some(_), distrust } => *distrust < DISTRUST_MAX,
+            MatchStrategy::LineStart { literals: None, .. }
+            | MatchStrategy::LineEnd { .. }
+            | MatchStrategy::Nothing => false,
+        }
+    }
+
+    /// Whether the first matching lines are close to each other.
+    fn are_dense(&mut self, block: &[u8]) -> bool {
+        let mut at = 0;
+        for found in 0..SAMPLE {
+            let near = block.len().min((found + 1) * DENSE_BYTES);
+            match self.next_line(block, at) {
+                Some(line) if line.end < near => at = line.end + 1,
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// Returns the number of matching lines, up to `wanted`. The line's start is needed only if a hit in it
     /// does not prove a match.
     pub(super) fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
-        if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail()) {
-            let counted = lines.count(&mut self.engine, block, wanted);
-            return counted.map_or_else(|| self.count_one_by_one(block, wanted), |count| count.min(wanted));
+        if let Some(lines) = self.lines.as_mut().filter(|lines| !self.plan.goes_first() && !lines.fail())
+            && let Some(counted) = lines.count(&mut self.engine, block, wanted)
+        {
+            return counted.min(wanted);
+        }
+        if wanted >= MARKED_MIN {
+            let whole = memrchr(b'\n', block).map_or(0, |newline| newline + 1);
+            let mut marks = std::mem::take(&mut self.marks);
+            let count = self.mark_lines(&block[..whole], &mut marks).then(|| marks.count());
+            self.marks = marks;
+            if let Some(count) = count {
+                let last = self.next_line(&block[whole..], 0).is_some();
+                return wanted.min(count + u64::from(last));
+            }
+        }
+        if self.lines.as_ref().is_some_and(|lines| !self.plan.goes_first() && !lines.fail()) {
+            return self.count_one_by_one(block, wanted);
         }
         let rest = |at: usize| at..block.len();
         match &self.plan {
@@ -476,6 +567,12 @@ impl Searcher {
             }
         }
     }
+}
+
+/// Whether many lines begin in this block. Long lines are often decided at their beginning.
+fn has_short_lines(block: &[u8]) -> bool {
+    let near = &block[..block.len().min(SAMPLE_BYTES)];
+    scan::count(near, b'\n') * SHORT_LINE_BYTES >= near.len()
 }
 
 /// Returns in how many lines something is found, up to `wanted`.
@@ -597,7 +694,7 @@ mod tests {
             b"\xff",
             b"  ",
         ];
-        let (mut without_plan, mut counted, mut marked) = (0, 0, 0);
+        let (mut without_plan, mut counted, mut marked, mut by_bits, mut by_steps) = (0, 0, 0, 0, 0);
         for _ in 0..1300 {
             let expression = expression(&mut random);
             let charset = random.pick(&[Charset::C, Charset::Utf8]);
@@ -610,7 +707,8 @@ mod tests {
                 let kinds = 1 + random.below(pieces.len());
                 let few = random.pick(&[b"a" as &[u8], b"1", b"\n", b"-", b"."]);
                 let mut block = Vec::new();
-                for _ in 0..random.below(200) {
+                let most = random.pick(&[200, 200, 200, 3000]);
+                for _ in 0..random.below(most) {
                     let piece = random.pick(&pieces[..kinds]);
                     block.extend_from_slice(if random.below(3) == 0 { few } else { piece });
                 }
@@ -633,6 +731,37 @@ mod tests {
                     let count = regex.count_lines(&block, wanted);
                     assert_eq!(count, wanted.min(expected.len() as u64), "{shown}");
                 }
+                if block.ends_with(b"\n")
+                    && let Some(marker) = regex.searcher.marker.clone()
+                {
+                    let mut marks = LineMarks::default();
+                    let engine = &mut regex.searcher.engine;
+                    marker.mark(&block, &mut marks, |line| engine.first_end(&block, line).is_some());
+                    by_bits += 1;
+                    let (mut at, mut found) = (0, Vec::new());
+                    while let Some(line) = marks.next_line(at) {
+                        at = line.end + 1;
+                        found.push(line);
+                    }
+                    assert_eq!(found, expected, "{shown}");
+                    assert_eq!(marks.count(), expected.len() as u64, "{shown}");
+                    marks.spread();
+                    let has = |at: usize| marks.matching[at / 64] >> (at % 64) & 1 == 1;
+                    for line in lines_of(&block) {
+                        let mut bytes = line.start..=line.end;
+                        assert!(bytes.all(|at| has(at) == expected.contains(&line)), "{shown} {line:?}");
+                    }
+                }
+                let mut marks = LineMarks::default();
+                if block.ends_with(b"\n") && regex.searcher.engine.mark_lines(&block, &mut marks) {
+                    by_steps += 1;
+                    let (mut at, mut found) = (0, Vec::new());
+                    while let Some(line) = marks.next_line(at) {
+                        at = line.end + 1;
+                        found.push(line);
+                    }
+                    assert_eq!(found, expected, "{shown}");
+                }
                 let Searcher { lines, engine, .. } = &mut regex.searcher;
                 let count = lines.as_mut().map(|lines| lines.count(engine, &block, u64::MAX));
                 counted += usize::from(count.flatten().is_some());
@@ -648,7 +777,7 @@ mod tests {
             }
         }
         assert!(without_plan > 450 && counted > 450, "{without_plan}, {counted}");
-        assert!(marked > 60, "{marked}");
+        assert!(marked > 60 && by_bits > 1500 && by_steps > 1500, "{marked} {by_bits} {by_steps}");
     }
 
     #[test]

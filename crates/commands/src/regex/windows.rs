@@ -116,7 +116,7 @@ fn of_concat(mut parts: &[Node], utf8: bool) -> Option<Windows> {
 }
 
 /// Reduces repetitions to their minimum where nothing has to be adjacent: the line matches all the same.
-fn shortest(parts: &[Node], at_start: bool, at_end: bool) -> Vec<Node> {
+pub(super) fn shortest(parts: &[Node], at_start: bool, at_end: bool) -> Vec<Node> {
     let mut parts = parts.to_vec();
     // Whether nothing of the part remains, so that the next part is the outermost.
     let shorten = |part: &mut Node| {

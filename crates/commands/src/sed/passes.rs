@@ -204,6 +204,9 @@ impl Pass {
 }
 
 fn keep(regex: &mut Regex, negated: bool, block: &[u8], out: &mut Vec<u8>) {
+    if regex.copy_lines(block, negated, out).is_some() {
+        return;
+    }
     let mut at = 0;
     while let Some(line) = regex.next_line(block, at) {
         out.extend_from_slice(if negated { &block[at..line.start] } else { &block[line.start..=line.end] });

@@ -394,6 +394,14 @@ impl Collector {
         self.order.is_by_line()
     }
 
+    /// Returns all lines in their original order, if they are listed in one piece.
+    pub(crate) fn text_unless_counted(&self) -> Option<&[u8]> {
+        match &self.building {
+            Building::Listing(lines) if self.runs.is_empty() && self.spill.is_none() => Some(lines.text()),
+            _ => None,
+        }
+    }
+
     /// Returns all lines in their original order, if not counted.
     pub(crate) fn into_text(self) -> Vec<u8> {
         let mut text = Vec::new();

@@ -83,6 +83,14 @@ impl SortKernel {
         }
     }
 
+    /// Returns all lines so far, unless they are counted or some are no longer in memory.
+    pub(crate) fn text_unless_counted(&self) -> Option<&[u8]> {
+        match &self.state {
+            State::Reading(collector) => collector.text_unless_counted(),
+            _ => None,
+        }
+    }
+
     fn start_printing(&mut self) {
         if let State::Reading(collector) = std::mem::replace(&mut self.state, State::Ended) {
             match collector.into_output(self.style) {

@@ -3,6 +3,12 @@
 //! Lines are compared with the worst of the best K so far, nearly always by eight bytes alone, and dropped.
 //! The others go into a pool; a full pool is sorted and cut to K. That keeps the order, the ties and the
 //! stability of the whole sort, since it is the same sort.
+//!
+//! `sort … | tail -n K` keeps the first K of the opposite order, and prints them from the last to the first. That
+//! is the same where lines that compare equal are identical.
+//!
+//! Where keys are computed and few lines are distinct, counting them costs less than a key for each: the beginning
+//! is counted, and if that pays, so is everything.
 
 use pelton_stream::{Flow, Framing, Holding, Kernel, Notice, Outcome, Resources};
 
@@ -22,16 +28,23 @@ const SLACK_LINES: usize = 2048;
 /// It is also cut at this size in bytes; if that does not halve it, the lines are too long for it, and
 /// everything is sorted instead.
 const POOL_BYTES: usize = 256 << 20;
+/// Bytes at the beginning of which lines are counted.
+const TRIAL_BYTES: usize = 1 << 20;
 /// Everything is also sorted if a block is larger than this.
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 /// Prints the first K lines of sort's output.
 #[derive(Debug)]
 pub struct TopK {
-    terminator: u8,
+    options: SortOptions,
+    lines: usize,
     resources: Resources,
     /// The reservation of shared memory for the pool.
     held: Option<Holding>,
+    /// Whether it prints the last K lines, in the opposite order.
+    backward: bool,
+    /// Bytes of the beginning that were counted, until it is known whether that pays.
+    trial: Option<usize>,
     state: State,
 }
 
@@ -53,14 +66,54 @@ impl TopK {
         if lines > LINES_MAX {
             return Declined::because(format!("more than {LINES_MAX} lines are kept"));
         }
-        let state = State::Pooling(Box::new(Pool::new(options, lines)));
-        Ok(TopK { terminator: options.terminator, resources: Resources::default(), held: None, state })
+        let order = options.order();
+        // Tests, whose data is small, take both ways.
+        let tries = !cfg!(debug_assertions) || lines % 2 == 1;
+        let (state, trial) = match tries && order.is_computed() && order.is_total() {
+            true => (State::Sorting(SortKernel::new(options).with_limit(lines as u64)), Some(0)),
+            false => (State::Pooling(Box::new(Pool::new(options, lines))), None),
+        };
+        Ok(TopK {
+            options: options.clone(),
+            lines,
+            resources: Resources::default(),
+            held: None,
+            backward: false,
+            trial,
+            state,
+        })
+    }
+
+    /// Makes the kernel for `sort` with these options before `tail -n lines`.
+    pub fn last(options: &SortOptions, lines: usize) -> Accept<TopK> {
+        if !options.order().is_total() {
+            return Declined::because("lines that are equal need not be identical");
+        }
+        let mut opposite = SortOptions { reverse: !options.reverse, ..options.clone() };
+        opposite.keys.iter_mut().for_each(|key| key.reverse = !key.reverse);
+        Ok(TopK { backward: true, ..TopK::new(&opposite, lines)? })
+    }
+
+    /// Reserves shared memory for the pool.
+    fn reserve(&mut self) {
+        let storage = self.resources.storage.as_ref();
+        self.held = self.held.take().or_else(|| storage.map(Holding::new));
+    }
+
+    /// Decides after the beginning whether to count on.
+    fn end_trial(&mut self) {
+        let State::Sorting(kernel) = &self.state else { return };
+        let Some(text) = kernel.text_unless_counted() else { return };
+        let mut pool = Box::new(Pool::new(&self.options, self.lines));
+        pool.push(text);
+        self.state = State::Pooling(pool);
+        self.reserve();
     }
 }
 
 impl Kernel for TopK {
     fn framing(&self) -> Framing {
-        Framing::Records(self.terminator)
+        Framing::Records(self.options.terminator)
     }
 
     fn notice(&mut self, notice: Notice<'_>) {
@@ -71,10 +124,7 @@ impl Kernel for TopK {
         }
         match &mut self.state {
             State::Sorting(kernel) => kernel.notice(notice),
-            State::Pooling(_) => {
-                let storage = self.resources.storage.as_ref();
-                self.held = self.held.take().or_else(|| storage.map(Holding::new));
-            }
+            State::Pooling(_) => self.reserve(),
         }
     }
 
@@ -95,7 +145,17 @@ impl Kernel for TopK {
             self.state = State::Sorting(kernel);
         }
         match &mut self.state {
-            State::Sorting(kernel) => kernel.push(block, out),
+            State::Sorting(kernel) => {
+                let flow = kernel.push(block, out)?;
+                if let Some(bytes) = &mut self.trial {
+                    *bytes += block.len();
+                    if *bytes >= TRIAL_BYTES {
+                        self.trial = None;
+                        self.end_trial();
+                    }
+                }
+                Ok(flow)
+            }
             State::Pooling(_) => Ok(Flow::More),
         }
     }
@@ -116,16 +176,38 @@ impl Kernel for TopK {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         match &mut self.state {
-            State::Sorting(kernel) => kernel.finish(out),
+            State::Sorting(kernel) if !self.backward => kernel.finish(out),
+            State::Sorting(kernel) => {
+                let mut first = Vec::new();
+                while kernel.finish(&mut first)? == Flow::More {}
+                if kernel.status() == 0 {
+                    append_backward(&first, self.options.terminator, out);
+                }
+                Ok(Flow::Done)
+            }
             State::Pooling(pool) => {
                 pool.cut_back();
-                for item in &pool.items {
+                let mut append = |item: &Keyed| {
                     let at = item.line_offset as usize;
                     out.extend_from_slice(&pool.arena[at..=at + item.line_len as usize]);
+                };
+                match self.backward {
+                    true => pool.items.iter().rev().for_each(&mut append),
+                    false => pool.items.iter().for_each(&mut append),
                 }
                 Ok(Flow::Done)
             }
         }
+    }
+}
+
+/// Appends whole lines from the last to the first.
+fn append_backward(lines: &[u8], terminator: u8, out: &mut Vec<u8>) {
+    let mut end = lines.len();
+    while end > 0 {
+        let start = memchr::memrchr(terminator, &lines[..end - 1]).map_or(0, |before| before + 1);
+        out.extend_from_slice(&lines[start..end]);
+        end = start;
     }
 }
 

@@ -120,8 +120,12 @@ fn escapes() {
     );
     equal(&SEDS, &["\\t", "\\x41", "\\o141", "\\d097", "\\n", "\\-", "\\/", "a\\x62"]);
     declined(&SEDS, &["\\x5e", "\\cA", "\\x", "\\y"]);
-    declined(&BASIC, &["\\(a\\)\\1", "a\\", "\\(a", "a\\)"]);
-    declined(&EXTENDED, &["(a)\\1", "a\\", "(a", "a)"]);
+    equal(&[Flavour::GrepBasic], &["\\(a\\)\\1"]);
+    equal(&[Flavour::GrepExtended], &["(a)\\1"]);
+    declined(&[Flavour::SedBasic], &["\\(a\\)\\1"]);
+    declined(&[Flavour::SedExtended], &["(a)\\1"]);
+    declined(&BASIC, &["a\\", "\\(a", "a\\)"]);
+    declined(&EXTENDED, &["a\\", "(a", "a)"]);
 }
 
 #[test]

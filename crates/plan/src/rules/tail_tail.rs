@@ -37,7 +37,7 @@ fn ending(tail: &Node) -> Option<Ending> {
 }
 
 /// Whether an option may be `-v`, among other letters or in full.
-fn may_print_header(args: &[Vec<u8>]) -> bool {
+pub(super) fn may_print_header(args: &[Vec<u8>]) -> bool {
     args.iter().any(|arg| arg.starts_with(b"-") && arg.contains(&b'v'))
 }
 
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(plan_text("tail -n 20 f | tail -n 5"), "native { tail -n 5 < f }");
         assert_eq!(plan_text("tail -c 9 f | tail -c 20 | tail -c 3"), "native { tail -c 3 < f }");
         assert_eq!(plan_text("cat f g | tail | tail -n 3"), "native { tail -n 3 < f g }");
-        assert_eq!(plan_text("sort f | tail | tail -n 3"), "native { sort f ; tail -n 3 }");
+        assert_eq!(plan_text("sort f | tail | tail -n 3"), "native { [the last 3 lines in order] < f }");
     }
 
     #[test]

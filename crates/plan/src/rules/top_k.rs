@@ -1,46 +1,81 @@
-//! top-k: `sort | head -n K` → only about K lines are kept.
+//! top-k: `sort | head -n K`, `sort | tail -n K` → only about K lines are kept.
 //!
 //! **Proof.** head prints the first K lines of sort's output. A line with K lines before it cannot be among
-//! them, whatever follows; ties are broken as in sort, by the same code.
+//! them, whatever follows; ties are broken as in sort, by the same code. tail prints the first K of the opposite order,
+//! from the last to the first: where lines that compare equal are identical, no tie is left.
 //!
 //! **Conditions.** head counts lines, from the beginning, with sort's terminator; at most as many as
 //! [`TopK::new`] allows; no `-g`, whose NaNs only the real sort can order. That SIGPIPE would end sort shows
-//! only under pipefail, where head does not run natively.
+//! only under pipefail, where head does not run natively. tail counts lines from the end and prints no header;
+//! sort breaks ties by bytes, in a locale that compares bytes.
 
+use super::tail_tail::may_print_header;
 use super::{Rewrite, Rule, Site};
 use crate::cost;
 use crate::node::{Node, Work};
-use pelton_commands::{Accept, Declined, Head, SortOptions, TopK};
+use pelton_commands::{Accept, Declined, Ending, Head, SortOptions, TopK};
 use pelton_stream::Kernel;
 
 pub(super) const RULE: Rule =
-    Rule { name: "top-k", summary: "sort | head: only the lines that leave are kept", rewrite };
+    Rule { name: "top-k", summary: "sort | head, sort | tail: only the lines that leave are kept", rewrite };
 
-fn rewrite(sort: &Node, head: &Node, site: &Site) -> Option<Accept<Rewrite>> {
+/// Which lines of a sort's output leave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Last,
+}
+
+fn rewrite(sort: &Node, other: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let sort_args = site.args_of(sort, "sort")?;
-    let head_args = site.args_of(head, "head")?;
-    Some(join(sort_args, head_args, site).map(|(work, lines)| {
+    let kept = match (site.args_of(other, "head"), site.args_of(other, "tail")) {
+        (Some(args), _) => first_lines(args),
+        (_, Some(args)) => last_lines(other, args)?,
+        _ => return None,
+    };
+    Some(kept.and_then(|kept| join(sort_args, kept, site)).map(|(work, lines)| {
         let best = if lines == 1 { "best line is".to_owned() } else { format!("best {lines} lines are") };
         let gain = format!("only the {best} kept, and little else is compared");
-        Rewrite::one(sort.with(head, work, Some(cost::TOP_K_NS_PER_BYTE)), gain)
+        Rewrite::one(sort.with(other, work, Some(cost::TOP_K_NS_PER_BYTE)), gain)
     }))
 }
 
-fn join(sort: &[Vec<u8>], head: &[Vec<u8>], site: &Site) -> Accept<(Work, usize)> {
+/// Returns how many lines leave, where, and what ends them.
+type Kept = (Place, u64, u8);
+
+fn first_lines(head: &[Vec<u8>]) -> Accept<Kept> {
+    match Head::parse(head)?.first_lines() {
+        Some((lines, end)) => Ok((Place::First, lines, end)),
+        None => Declined::because("head does not just print the first so many lines"),
+    }
+}
+
+/// `None`: tail does not count lines from the end.
+fn last_lines(tail: &Node, args: &[Vec<u8>]) -> Option<Accept<Kept>> {
+    let Ending::Records { count, end } = tail.own_command()?.facts.input.needed_end? else { return None };
+    if may_print_header(args) {
+        return Some(Declined::because("a header"));
+    }
+    Some(Ok((Place::Last, count, end)))
+}
+
+fn join(sort: &[Vec<u8>], (place, lines, end): Kept, site: &Site) -> Accept<(Work, usize)> {
     let sort = SortOptions::parse(sort, &site.surroundings.context)?;
-    let Some((lines, end)) = Head::parse(head)?.first_lines() else {
-        return Declined::because("head does not just print the first so many lines");
-    };
     if end != sort.terminator {
-        return Declined::because("sort and head end lines differently");
+        return Declined::because("they end lines differently");
     }
     let lines = usize::try_from(lines).unwrap_or(usize::MAX);
-    TopK::new(&sort, lines)?;
-    let make = move || Ok(Box::new(TopK::new(&sort, lines)?) as Box<dyn Kernel>);
+    let kernel = match place {
+        Place::First => TopK::new,
+        Place::Last => TopK::last,
+    };
+    kernel(&sort, lines)?;
+    let make = move || Ok(Box::new(kernel(&sort, lines)?) as Box<dyn Kernel>);
+    let which = if place == Place::First { "first" } else { "last" };
     let label = if lines == 1 {
-        "the first line in order".to_owned()
+        format!("the {which} line in order")
     } else {
-        format!("the first {lines} lines in order")
+        format!("the {which} {lines} lines in order")
     };
     Ok((Work::made(label, make), lines))
 }
@@ -52,6 +87,7 @@ mod tests {
     #[test]
     fn sort_before_head() {
         assert_eq!(plan_text("sort -rn f | head"), "native { [the first 10 lines in order] < f }");
+        assert_eq!(plan_text("sort -k2 f | tail -n 3"), "native { [the last 3 lines in order] < f }");
         assert_eq!(plan_text("cat f | sort | head -n 3"), "native { [the first 3 lines in order] < f }");
         assert_eq!(
             plan_text("tr -cs A-Za-z '\\n' < f | tr A-Z a-z | sort | uniq -c | sort -rn | head"),
@@ -66,7 +102,7 @@ mod tests {
             ("sort f | head -c 10", first),
             ("sort f | head -n -10", first),
             ("sort f | head -v", first),
-            ("sort -z f | head", "sort and head end lines differently"),
+            ("sort -z f | head", "they end lines differently"),
             ("sort -g f | head", "-g may meet two NaNs"),
             ("sort -m f g | head", "sort is not asked to sort"),
             ("sort f | head -n 100001", "more than 100000 lines are kept"),
@@ -74,7 +110,17 @@ mod tests {
             assert_eq!(reasons(text, "top-k"), [reason], "{text}");
         }
         assert_eq!(reasons("sort f | tr a b | head", "top-k"), [""; 0]);
-        assert_eq!(reasons("sort f | tail", "top-k"), [""; 0]);
+        assert_eq!(reasons("sort f | tail -n +3", "top-k"), [""; 0]);
+        assert_eq!(reasons("sort f | tail -c 3", "top-k"), [""; 0]);
+        for (text, reason) in [
+            ("sort f | tail -v", "a header"),
+            ("sort -s -k2 f | tail", "lines that are equal need not be identical"),
+            ("sort -u -k2 f | tail", "lines that are equal need not be identical"),
+            ("sort -z f | tail", "they end lines differently"),
+            ("sort -g f | tail", "-g may meet two NaNs"),
+        ] {
+            assert_eq!(reasons(text, "top-k"), [reason], "{text}");
+        }
     }
 
     #[test]
@@ -89,6 +135,9 @@ mod tests {
             "sort -u f | head -3",
             "sort -k2 -s f | head -n 100",
             "sort -r f | head -n 1",
+            "sort f g | tail -n 2",
+            "sort -u f | tail -3",
+            "sort -rn -k2 f g | tail",
         ] {
             assert_same(text);
         }

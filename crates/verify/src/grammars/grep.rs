@@ -164,6 +164,27 @@ fn composed(rng: &mut Rng) -> (String, Vec<&'static str>) {
     (expression, pieces)
 }
 
+/// An expression with back-references, and pieces that its groups match.
+fn referring(rng: &mut Rng) -> (String, Vec<&'static str>) {
+    const AROUND: &[&str] = &["", "", "a", ".*", "[ab]+", "x?", "b{1,2}", ".", "[^a]*"];
+    const GROUPS: &[&str] =
+        &["(.)", "([ab])", "([a-c][ab])", "(ab)", "(a)", "([[:alpha:]])", "(a.)", "([^b])"];
+    let mut expression = String::from(rng.pick(&["", "", "^"]));
+    expression += rng.pick(AROUND);
+    expression += rng.pick(GROUPS);
+    expression += rng.pick(AROUND);
+    if rng.chance(30) {
+        expression += rng.pick(GROUPS);
+        expression += rng.pick(AROUND);
+        expression += rng.pick(&["\\2", "\\1\\2", "\\2\\1", "\\2\\2"]);
+    } else {
+        expression += rng.pick(&["\\1", "\\1", "\\1a*\\1", "\\1*", "\\1|b"]);
+    }
+    expression += rng.pick(AROUND);
+    expression += rng.pick(&["", "", "$"]);
+    (expression, vec!["a", "b", "ab", "ba", "aa", "c", "x", "ac", "\u{e9}", "A"])
+}
+
 /// Lines of these pieces, most of them short, and a few that are not.
 fn lines_of(rng: &mut Rng, pieces: &[&str]) -> Vec<u8> {
     let mut text = Vec::new();
@@ -191,7 +212,7 @@ fn lines_of(rng: &mut Rng, pieces: &[&str]) -> Vec<u8> {
 
 /// An expression of parts over lines that it matches or nearly does.
 fn composed_case(rng: &mut Rng, command: &str) -> Case {
-    let (expression, pieces) = composed(rng);
+    let (expression, pieces) = if rng.chance(15) { referring(rng) } else { composed(rng) };
     let mut args = flags(rng, &["-c", "-v", "-o", "-i", "-n", "-x", "-w", "-a", "-l", "-q", "-b"], 12);
     args.push("-E".into());
     if rng.chance(6) {

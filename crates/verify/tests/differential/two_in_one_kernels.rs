@@ -20,6 +20,8 @@ struct Pair {
     /// Of uniq; or the number of lines for head.
     uniq: Option<Vec<Vec<u8>>>,
     lines: usize,
+    /// Whether tail reads what sort prints, not head.
+    last: bool,
     utf8: bool,
     text: Vec<u8>,
 }
@@ -37,7 +39,7 @@ impl Pair {
             sort.push(b"-z".to_vec());
         }
         let text = if rng.chance(50) { uniq::text(rng) } else { sort::text(rng, b"") };
-        Pair { sort, uniq: Some(uniq), lines: 0, utf8: rng.chance(50), text }
+        Pair { sort, uniq: Some(uniq), lines: 0, last: false, utf8: rng.chance(50), text }
     }
 
     fn head(rng: &mut Rng) -> Self {
@@ -47,6 +49,7 @@ impl Pair {
             sort: sort::options(rng, separator),
             uniq: None,
             lines,
+            last: rng.chance(40),
             utf8: rng.chance(50),
             text: sort::text(rng, separator),
         }
@@ -58,6 +61,7 @@ impl Pair {
         let sort = SortOptions::parse(&self.sort, &context)?;
         Ok(match &self.uniq {
             Some(uniq) => Box::new(sort_uniq(&sort, &UniqOptions::parse(uniq, &context)?)?),
+            None if self.last => Box::new(TopK::last(&sort, self.lines)?),
             None => Box::new(TopK::new(&sort, self.lines)?),
         })
     }
@@ -68,7 +72,9 @@ impl Pair {
             sort.answer(&self.sort, &self.text, false, locale).expect("sort").expect("an end").stdout;
         let Some(args) = &self.uniq else {
             let end = if self.sort.iter().any(|arg| arg == b"-z") { 0 } else { b'\n' };
-            return sorted.split_inclusive(|byte| *byte == end).take(self.lines).flatten().copied().collect();
+            let lines: Vec<&[u8]> = sorted.split_inclusive(|byte| *byte == end).collect();
+            let kept = lines.len().min(self.lines);
+            return if self.last { lines[lines.len() - kept..].concat() } else { lines[..kept].concat() };
         };
         uniq.answer(args, &sorted, false, locale).expect("uniq").expect("an end").stdout
     }
