@@ -165,6 +165,9 @@ fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str
     if args.iter().any(|arg| !arg.is_ascii()) {
         return Some("separators beyond ASCII");
     }
+    if uutils::has_equals(args) {
+        return Some("options with = behind their letter");
+    }
     // Its blanks include carriage returns, and its suffixes are those of GNU's sort from 9.2 on.
     if versions::may_have(args, b"bcdghiCV") {
         return Some("orders other than of numbers, and messages about order");

@@ -14,7 +14,7 @@ use super::versions::OtherVersions;
 /// What uutils says where it cannot read or write. Its own translations are into French only, and are declined.
 const IO_ERRORS: IoErrors = IoErrors { catalogue: None, write: write_error, read: read_error };
 
-/// Whether a call may give an option twice, which many of uutils' tools refuse. A long option may be the same as any other one.
+/// Whether a call may give an option twice, which many of uutils' tools refuse, or with `=` behind its letter. A long option may be the same as any other one.
 pub(crate) fn may_repeat(args: &[Vec<u8>]) -> bool {
     let options: Vec<&[u8]> =
         args.iter().filter_map(|arg| arg.strip_prefix(b"-")).filter(|rest| !rest.is_empty()).collect();
@@ -27,7 +27,14 @@ pub(crate) fn may_repeat(args: &[Vec<u8>]) -> bool {
     let count = letters.len();
     letters.sort_unstable();
     letters.dedup();
-    letters.len() < count || options.len() > 1 && options.iter().any(|rest| rest.starts_with(b"-"))
+    has_equals(args)
+        || letters.len() < count
+        || options.len() > 1 && options.iter().any(|rest| rest.starts_with(b"-"))
+}
+
+/// Whether a letter is followed by `=` at once, which uutils' tools take for no part of the value: `-t=` has none.
+pub(crate) fn has_equals(args: &[Vec<u8>]) -> bool {
+    args.iter().any(|arg| arg.starts_with(b"-") && !arg.starts_with(b"--") && arg.contains(&b'='))
 }
 
 /// The difference of paths with a component that may be a dot, which were normalised before 0.12.

@@ -155,9 +155,13 @@ mod tests {
             ] {
                 assert!(served(name, version, args), "{name} {args:?} of {version}");
             }
-            for (name, args) in
-                [("sort", &["-k2,2n"][..]), ("seq", &["21", "985", "10002"]), ("wc", &[]), ("uniq", &["-f1"])]
-            {
+            for (name, args) in [
+                ("sort", &["-k2,2n"][..]),
+                ("seq", &["21", "985", "10002"]),
+                ("wc", &[]),
+                ("uniq", &["-f1"]),
+                ("sort", &["-t=", "-k2,2"]),
+            ] {
                 assert!(!served(name, version, args), "{name} {args:?} of {version}");
             }
             assert!(!served("comm", version, &["a", "b"]) && !served("join", version, &["a", "b"]));

@@ -48,7 +48,7 @@ static UUTILS: Tool = uutils::row(
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     let is_odd = |arg: &Vec<u8>| arg.starts_with(b"-") && !arg[1..].iter().all(u8::is_ascii_alphabetic);
-    args.iter().any(is_odd).then_some("values that begin with a dash")
+    args.iter().any(is_odd).then_some("values that begin with a dash or =")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

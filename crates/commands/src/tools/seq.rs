@@ -77,7 +77,7 @@ fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     if numbers.count() > 2 {
         return Some("steps");
     }
-    uutils::may_repeat(args).then_some("options that are given twice")
+    uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }
 
 /// 9.8 is more accurate with large integers.

@@ -63,7 +63,7 @@ pub(crate) static TOOL: Tool = Tool {
 static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
-    uutils::may_repeat(args).then_some("options that are given twice")
+    uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }
 
 /// Returns tac's message and status after a failed write. tac writes 16 KiB at a time: a failure at its last write,

@@ -100,7 +100,7 @@ fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     if args.iter().any(|arg| arg.starts_with(b"+") || memchr::memmem::find(arg, b"+0").is_some()) {
         return Some("the forms +N and +0");
     }
-    uutils::may_repeat(args).then_some("options that are given twice")
+    uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }
 
 fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {

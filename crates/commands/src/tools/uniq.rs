@@ -283,7 +283,7 @@ fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str
     if versions::may_have(args, b"f") {
         return Some("fields that are skipped");
     }
-    uutils::may_repeat(args).then_some("options that are given twice")
+    uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }
 
 /// Whether it writes no file: a second operand is an output file.

@@ -51,7 +51,8 @@ fn keep_one_nan(case: &mut Case) {
     }
 }
 
-const SEPARATORS: &[&[u8]] = &[b"", b"", b"", b",", b":", b" ", b"\t", b"a", b"0", b"\0", b"\x80", b"\n"];
+const SEPARATORS: &[&[u8]] =
+    &[b"", b"", b"", b",", b":", b" ", b"\t", b"a", b"0", b"\0", b"\x80", b"\n", b"="];
 
 /// Ordering options, keys among them; `separator` is what the data has between fields.
 pub fn options(rng: &mut Rng, separator: &[u8]) -> Vec<Vec<u8>> {

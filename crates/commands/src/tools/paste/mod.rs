@@ -100,7 +100,7 @@ fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     if args.iter().any(is_odd) {
         return Some("delimiters beyond ASCII, and =");
     }
-    uutils::may_repeat(args).then_some("options that are given twice")
+    uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }
 
 /// 9.10 takes characters of several bytes as delimiters.
