@@ -125,9 +125,10 @@ impl Options {
             }
         }
         let chosen = options.chosen()?;
-        if options.only.is_some() && chosen.iter().any(|(name, _)| !["copy", "find", "sweep"].contains(name))
+        if options.only.is_some()
+            && chosen.iter().any(|(name, _)| !["copy", "find", "scripts", "sweep"].contains(name))
         {
-            return Err("--only is for `bench copy`, `bench find` and `bench sweep`, which have parts".into());
+            return Err("--only is for `bench copy`, `bench find`, `bench scripts` and `bench sweep`, which have parts".into());
         }
         Ok(options)
     }
