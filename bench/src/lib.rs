@@ -128,9 +128,11 @@ impl Options {
         }
         let chosen = options.chosen()?;
         if options.only.is_some()
-            && chosen.iter().any(|(name, _)| !["copy", "find", "sweep", "limit"].contains(name))
+            && chosen.iter().any(|(name, _)| !["copy", "find", "limit", "scripts", "sweep"].contains(name))
         {
-            return Err("--only is for `bench copy`, `find`, `sweep` and `limit`, which have parts".into());
+            return Err(
+                "--only is for `bench copy`, `find`, `limit`, `scripts` and `sweep`, which have parts".into(),
+            );
         }
         Ok(options)
     }

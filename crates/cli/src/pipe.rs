@@ -7,9 +7,10 @@ use crate::failure::Failure;
 use crate::run;
 use crate::source;
 use crate::stateless;
-use pelton_run::{Environment, Observing, Options};
+use pelton_run::{Environment, Explained, Observing, Options};
 use pelton_syntax::Dialect;
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// Longer texts are not planned: the shell gets the words themselves.
@@ -46,9 +47,31 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
     };
     let plan = pelton_run::plan(&request, &environment).map_err(|error| Failure::new(error.message))?;
     let native = (!args.faithful).then(|| args.switches.resolve()).transpose()?;
+    if let (Some(file), Some(switches)) = (&args.passes.log_calls, &native) {
+        log_call(file, args.line[0], &pelton_run::explain(&plan, &request, &environment, switches, false))
+            .map_err(|error| Failure::new(format!("cannot write '{}': {error}", file)))?;
+    }
     let options =
         Options { observing: Observing::No, native, progress: None, live: None, in_place: true, lines: None };
     run::text(&request, &plan, &environment, &options)
+}
+
+/// Appends which stages of the pipeline run natively, as one line of JSON.
+fn log_call(file: &str, line: u32, explained: &[Explained]) -> std::io::Result<()> {
+    let mut stages = Vec::new();
+    for summary in explained.iter().map(|one| one.planned.summary()) {
+        for segment in &summary.segments {
+            let names = summary.stages[segment.stages.clone()].iter().map(|stage| &stage.name);
+            let stage = |name| serde_json::json!({ "name": name, "process_because_of": segment.reason });
+            stages.extend(names.map(stage));
+        }
+    }
+    let line = serde_json::json!({ "line": line, "stages": stages });
+    std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)?
+        .write_all(format!("{line}\n").as_bytes())
 }
 
 /// Parses the arguments of a call as `pelton run` writes it into scripts, without clap, whose start is a

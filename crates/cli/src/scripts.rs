@@ -49,6 +49,7 @@ fn options(switches: &SwitchArgs, passes: &PassArgs) -> Vec<String> {
     if let Some(bytes) = passes.memory {
         options.extend([format!("--memory={bytes}"), format!("--memory-key={}", passes.memory_key())]);
     }
+    options.extend(passes.log_calls.iter().map(|file| format!("--log-calls={file}")));
     options
 }
 

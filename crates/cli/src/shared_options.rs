@@ -37,6 +37,10 @@ pub struct PassArgs {
     /// Of a call in a script: which other calls share that memory
     #[arg(long, value_name = "N", hide = true)]
     pub memory_key: Option<u64>,
+
+    /// Where the calls of a script write down which of their stages run natively; for benchmarks
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub log_calls: Option<String>,
 }
 
 impl PassArgs {

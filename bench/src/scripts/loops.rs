@@ -1,8 +1,9 @@
 //! Pipelines in a loop: many over very little data, and a few over much.
 
-use super::contest::{Contender, Samples, contest};
-use super::results::{Claim, Results, Unit, table};
-use super::{Bench, stats};
+use crate::contest::{Contender, Samples, contest};
+use crate::results::{Claim, Unit, part, table};
+use crate::{Bench, stats};
+use serde_json::Value;
 use workbench::Outcome;
 
 /// Three stages that all run natively, a thousand times.
@@ -18,10 +19,10 @@ const FILES: usize = 1000;
 const LARGE_FILES: usize = 3;
 
 /// Measures each loop with bash and with `pelton run`.
-pub fn run(bench: &Bench) -> Outcome<Results> {
+pub fn run(bench: &Bench) -> Outcome<Value> {
     prepare(bench)?;
     let (few, runs) = (bench.runs(3), bench.runs(7));
-    let (mut body, mut claims, mut data) = (String::new(), Vec::new(), Vec::new());
+    let (mut body, mut claims, mut data) = (String::new(), Vec::new(), Vec::<Value>::new());
     for (text, runs, real_wanted, what) in [
         (MANY, runs, Some(1.0 / 1.5), "1,000 tiny files, three native stages"),
         (MIXED, runs, Some(1.0), "1,000 tiny files, two of three stages native"),
@@ -44,13 +45,10 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         body += &format!("{what}: `{text}`\n\n{}\n", table(&samples, Unit::Milliseconds));
         data.extend(samples.iter().map(Samples::json));
     }
-    Ok(Results {
-        name: "scripts",
-        about: format!("Loops, {runs} rounds ({few} over large files), order alternating."),
-        body,
-        claims,
-        data: data.into(),
-    })
+    let about = format!("## Loops\n\n{runs} rounds ({few} over large files), order alternating.\n\n");
+    let mut part = part(&(about + &body), &claims);
+    part["samples"] = data.into();
+    Ok(part)
 }
 
 fn prepare(bench: &Bench) -> Outcome {

@@ -1,0 +1,32 @@
+//! Scripts: loops of one line, and 60 scripts in `bench/scripts` that do what scripts of distributions do.
+
+mod inputs;
+mod loops;
+mod stages;
+mod whole;
+
+use crate::Bench;
+use crate::results::{Results, earlier};
+use serde_json::json;
+use workbench::Outcome;
+
+/// Measures the loops and the scripts. `--only loops`, `--only bash`, `--only dash`, `--only zsh` measures one part and
+/// keeps the others; `--only NAME` runs the scripts whose names contain NAME, in all shells.
+pub fn run(bench: &Bench) -> Outcome<Results> {
+    let about =
+        "Scripts under the shell and under `pelton run`: time, output, files, exit status.".to_owned();
+    let mut results =
+        Results { name: "scripts", about, body: String::new(), claims: vec![], data: json!({}) };
+    let before = earlier(bench, "scripts");
+    let only = bench.only.as_deref();
+    let is_part = |name: &str| name == "loops" || whole::SHELLS.contains(&name);
+    let pattern = only.filter(|name| !is_part(name));
+    for shell in whole::SHELLS {
+        let chosen = only.is_none_or(|only| only == shell) || pattern.is_some();
+        let part = if chosen { whole::run(bench, shell, pattern)? } else { before[shell].clone() };
+        results.add(shell, part);
+    }
+    let chosen = only.is_none_or(|only| only == "loops");
+    results.add("loops", if chosen { loops::run(bench)? } else { before["loops"].clone() });
+    Ok(results)
+}
