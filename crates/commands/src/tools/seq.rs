@@ -73,7 +73,8 @@ fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
         return Some("a separator that begins with a dash");
     }
     // It adds some steps wrongly: `seq 21 985 10002`.
-    let numbers = args.iter().filter(|arg| !arg.starts_with(b"-") || arg.get(1).is_some_and(u8::is_ascii_digit));
+    let numbers =
+        args.iter().filter(|arg| !arg.starts_with(b"-") || arg.get(1).is_some_and(u8::is_ascii_digit));
     if numbers.count() > 2 {
         return Some("steps");
     }

@@ -273,8 +273,16 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `uniq`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::AT_0_2, |args, context| match versions::may_have(args, b"isw") {
- true => Some("characters and cases"), false => uutils_difference(args, context) }), OtherVersions::but(uutils::FROM_0_7, uutils_difference)]);
+static UUTILS: Tool = uutils::row(
+    &TOOL,
+    &[
+        OtherVersions::but(uutils::AT_0_2, |args, context| match versions::may_have(args, b"isw") {
+            true => Some("characters and cases"),
+            false => uutils_difference(args, context),
+        }),
+        OtherVersions::but(uutils::FROM_0_7, uutils_difference),
+    ],
+);
 
 fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     if context.locale.collate != crate::Collate::Bytes {

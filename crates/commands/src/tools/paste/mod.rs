@@ -12,7 +12,9 @@ use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::uutils;
-use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
+use crate::tool::versions::{
+    self, COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions,
+};
 use pelton_stream::{Framing, JoinKernel, Kernel};
 
 use crate::bytes::line_cursor::Side;

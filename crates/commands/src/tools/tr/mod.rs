@@ -110,7 +110,8 @@ fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     let sets: Vec<&Vec<u8>> = args.iter().filter(|arg| !arg.starts_with(b"-")).collect();
     let is_case = |set: &Vec<u8>| set == b"[:upper:]" || set == b"[:lower:]";
     let converts_case = args.len() == 2 && sets.iter().all(|set| is_case(set));
-    (sets.len() > 1 && has(sets[sets.len() - 1], b"[:") && !converts_case).then_some("classes in the second set")
+    (sets.len() > 1 && has(sets[sets.len() - 1], b"[:") && !converts_case)
+        .then_some("classes in the second set")
 }
 
 fn read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) -> Unreadable {
