@@ -137,18 +137,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `sort`.
-static UUTILS: Tool = uutils::row(
-    &TOOL,
-    &[
-        OtherVersions::but(uutils::AT_0_2, |args, context| {
-            match args.iter().filter(|arg| orders(arg)).count() {
-                0 | 1 => uutils_difference(args, context),
-                _ => Some("several orders"),
-            }
-        }),
-        OtherVersions::but(uutils::FROM_0_7, uutils_difference),
-    ],
-);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 /// Whether an argument may choose an order.
 fn orders(arg: &[u8]) -> bool {
@@ -159,8 +148,8 @@ fn orders(arg: &[u8]) -> bool {
 }
 
 fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    if context.locale.collate != crate::Collate::Bytes {
-        return Some("the order of strings in this locale");
+    if uutils::is_0_2(context) && args.iter().filter(|arg| orders(arg)).count() > 1 {
+        return Some("several orders");
     }
     if args.iter().any(|arg| !arg.is_ascii()) {
         return Some("separators beyond ASCII");

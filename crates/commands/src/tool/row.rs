@@ -134,7 +134,7 @@ impl Tool {
             _ => None,
         };
         let other = self.other_version(&context.implementation);
-        verified.or_else(|| other.and_then(|other| (other.difference)(args, context)).map(str::to_owned))
+        verified.or_else(|| other.and_then(|other| other.difference_of(args, context)).map(str::to_owned))
     }
 
     /// Returns the version that the kernel equals and that is nearest to this one: the latest that is not later, or the

@@ -3,18 +3,60 @@
 //! uutils means to print what GNU's tools print, and mostly does; its messages are its own. Each tool's file makes the row
 //! from its own one ([`row`]) and names the calls that differ. All were found by the differential tests.
 
-use std::io;
-
 use super::context::Context;
 use super::detect::Family;
-use super::io_errors::{Caller, IoErrors, Unreadable, WriteFailure};
+use super::io_errors::IoErrors;
 use super::row::{Tool, Unsuitable};
-use super::versions::OtherVersions;
+use super::versions::{Difference, OtherVersions};
 
-/// What uutils says where it cannot read or write. Its own translations are into French only, and are declined.
-const IO_ERRORS: IoErrors = IoErrors { catalogue: None, write: write_error, read: read_error };
+/// The versions of Ubuntu 25.10 and about 26.04, and of Debian unstable, all of which were compared.
+pub(crate) const COMPARED: &[&str] = &["0.2.2", "0.7.0", "0.8.0", "0.12.0"];
+/// All but the first.
+pub(crate) const FROM_0_7: &[&str] = &["0.7.0", "0.8.0", "0.12.0"];
+/// The last.
+const FROM_0_12: &[&str] = &["0.12.0"];
+/// The first.
+const AT_0_2: &[&str] = &["0.2.2"];
 
-/// Whether a call may give an option twice, which many of uutils' tools refuse, or with `=` behind its letter. A long option may be the same as any other one.
+/// Returns the row of uutils' tool that GNU's kernel equals in some versions of uutils ([`but`]).
+pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool {
+    Tool {
+        name: gnu.name,
+        family: Family::Uutils,
+        other_versions: versions,
+        alternatives: &[],
+        accept: gnu.accept,
+        split: gnu.split,
+        in_process: gnu.in_process,
+        only_prints: gnu.only_prints,
+        // It has messages in French, which GNU's catalogues do not hold.
+        io_errors: IoErrors { catalogue: None, ..IoErrors::COREUTILS },
+        standard_output: gnu.standard_output,
+        unsuitable: &[Unsuitable::RefusedOutput],
+        probes: &[],
+        cost: gnu.cost,
+        grammar: gnu.grammar,
+        verifiable: gnu.verifiable,
+    }
+}
+
+/// Makes versions that are as GNU's tool, in C and C.UTF-8, but for calls that `difference` names.
+pub(crate) const fn but(versions: &'static [&'static str], difference: Difference) -> OtherVersions {
+    OtherVersions { in_c_only: true, ..OtherVersions::but(versions, difference) }
+}
+
+/// Whether it is the first of the compared versions.
+pub(crate) fn is_0_2(context: &Context) -> bool {
+    context.implementation.is_one_of(Family::Uutils, AT_0_2)
+}
+
+/// Whether it is 0.12 or later.
+pub(crate) fn is_from_0_12(context: &Context) -> bool {
+    context.implementation.is_one_of(Family::Uutils, FROM_0_12)
+}
+
+/// Whether a call may give an option twice, which many of uutils' tools refuse, or with `=` behind its letter. A long
+/// option may be the same as any other one.
 pub(crate) fn may_repeat(args: &[Vec<u8>]) -> bool {
     let options: Vec<&[u8]> =
         args.iter().filter_map(|arg| arg.strip_prefix(b"-")).filter(|rest| !rest.is_empty()).collect();
@@ -38,47 +80,10 @@ pub(crate) fn has_equals(args: &[Vec<u8>]) -> bool {
 }
 
 /// The difference of paths with a component that may be a dot, which were normalised before 0.12.
-pub(crate) fn has_dot_component(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+pub(crate) fn has_dot_component(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+    if is_from_0_12(context) {
+        return None;
+    }
     let has_dot = |arg: &Vec<u8>| memchr::memmem::find(arg, b"/.").is_some();
     args.iter().any(has_dot).then_some("components that begin with a dot")
-}
-
-/// The versions of Ubuntu 25.10 and about 26.04, and of Debian unstable, all of which were compared.
-pub(crate) const COMPARED: &[&str] = &["0.2.2", "0.7.0", "0.8.0", "0.12.0"];
-/// All but the first.
-pub(crate) const FROM_0_7: &[&str] = &["0.7.0", "0.8.0", "0.12.0"];
-/// The last.
-pub(crate) const FROM_0_12: &[&str] = &["0.12.0"];
-/// All but the last.
-pub(crate) const TO_0_8: &[&str] = &["0.2.2", "0.7.0", "0.8.0"];
-/// The first.
-pub(crate) const AT_0_2: &[&str] = &["0.2.2"];
-
-/// Returns the row of uutils' tool that GNU's kernel equals in these versions of uutils.
-pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool {
-    Tool {
-        name: gnu.name,
-        family: Family::Uutils,
-        other_versions: versions,
-        alternatives: &[],
-        accept: gnu.accept,
-        split: gnu.split,
-        in_process: gnu.in_process,
-        only_prints: gnu.only_prints,
-        io_errors: IO_ERRORS,
-        standard_output: gnu.standard_output,
-        unsuitable: &[Unsuitable::RefusedOutput],
-        probes: &[],
-        cost: gnu.cost,
-        grammar: gnu.grammar,
-        verifiable: gnu.verifiable,
-    }
-}
-
-fn write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
-    (format!("{}: write error: {}\n", caller.called, caller.reason(&failure.error)), 1)
-}
-
-fn read_error(caller: &Caller, input: Option<&[u8]>, error: &io::Error) -> Unreadable {
-    super::io_errors::read_error(caller, input, error)
 }

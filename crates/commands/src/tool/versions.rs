@@ -5,7 +5,7 @@
 //! alike. In both cases the release notes (NEWS) of all versions up to it were read. What they change, and what the
 //! comparisons found, is declined by [`OtherVersions::difference`].
 
-use super::context::{Collate, Context};
+use super::context::{Collate, Context, Locale};
 use super::detect::Probe;
 
 /// Returns what a call does otherwise than in the tested version.
@@ -20,6 +20,8 @@ pub struct OtherVersions {
     pub probes: Option<&'static [Probe]>,
     /// Returns the difference that a call may show; such a call is declined.
     pub difference: Difference,
+    /// Whether they were compared in C and C.UTF-8 only; in other locales every call is declined.
+    pub in_c_only: bool,
 }
 
 /// From 8.32, which Debian 11 and Ubuntu 22.04 have, to 9.1.
@@ -43,7 +45,16 @@ impl OtherVersions {
 
     /// Makes those that are alike but for calls that `difference` names.
     pub(crate) const fn but(versions: &'static [&'static str], difference: Difference) -> Self {
-        OtherVersions { versions, probes: None, difference }
+        OtherVersions { versions, probes: None, difference, in_c_only: false }
+    }
+
+    /// Returns the difference that this call may show.
+    pub(super) fn difference_of(&self, args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+        let is_c = [Locale::C, Locale::C_UTF8].contains(&context.locale);
+        match self.in_c_only && !is_c {
+            true => Some("locales other than C and C.UTF-8, in which it was not compared"),
+            false => (self.difference)(args, context),
+        }
     }
 }
 
@@ -166,6 +177,15 @@ mod tests {
             }
             assert!(!served("comm", version, &["a", "b"]) && !served("join", version, &["a", "b"]));
         }
+        let in_english = Context {
+            locale: crate::Locale { plain_dates: false, ..crate::Locale::C_UTF8 },
+            implementation: Implementation::Known {
+                family: crate::Family::Uutils,
+                version: "0.12.0".to_owned(),
+            },
+        };
+        let declined = crate::accept(b"cat", &[], &in_english).err().map(|declined| declined.reason);
+        assert!(declined.is_some_and(|reason| reason.contains("other than C and C.UTF-8")));
         assert!(served("nl", "0.7.0", &["-ba"]) && !served("nl", "0.2.2", &["-ba"]));
         assert!(!served("sort", "0.0.30", &["-n"]) && !served("sort", "0.9.0", &["-n"]));
     }

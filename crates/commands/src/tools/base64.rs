@@ -44,7 +44,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `base64`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 /// It decodes all before it prints.
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {

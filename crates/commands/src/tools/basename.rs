@@ -36,19 +36,12 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `basename`.
-static UUTILS: Tool = uutils::row(
-    &TOOL,
-    &[
-        OtherVersions::but(uutils::TO_0_8, |args, context| {
-            uutils::has_dot_component(args, context).or_else(|| uutils_difference(args, context))
-        }),
-        OtherVersions::but(uutils::FROM_0_12, uutils_difference),
-    ],
-);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     let is_odd = |arg: &Vec<u8>| arg.starts_with(b"-") && !arg[1..].iter().all(u8::is_ascii_alphabetic);
-    args.iter().any(is_odd).then_some("values that begin with a dash or =")
+    let value = args.iter().any(is_odd).then_some("values that begin with a dash or =");
+    value.or_else(|| uutils::has_dot_component(args, context))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -103,7 +103,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `cat`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     versions::may_have(args, b"s").then_some("empty lines that are left out")

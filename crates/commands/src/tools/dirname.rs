@@ -36,10 +36,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `dirname`.
-static UUTILS: Tool = uutils::row(
-    &TOOL,
-    &[OtherVersions::but(uutils::TO_0_8, uutils::has_dot_component), OtherVersions::alike(uutils::FROM_0_12)],
-);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils::has_dot_component)]);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {

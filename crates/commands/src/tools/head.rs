@@ -93,7 +93,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `head`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 /// A number with something behind it: `-3l`, `-n-0b`.
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {

@@ -66,7 +66,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `seq`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     if args.iter().any(|arg| arg == b"--" || arg.starts_with(b"-s-")) {

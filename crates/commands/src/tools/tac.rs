@@ -60,7 +60,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `tac`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     uutils::may_repeat(args).then_some("options that are given twice, or with =")

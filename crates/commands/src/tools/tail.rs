@@ -93,20 +93,14 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `tail`.
-static UUTILS: Tool = uutils::row(
-    &TOOL,
-    &[
-        OtherVersions::but(uutils::AT_0_2, |args, context| match versions::may_have(args, b"c") {
-            true => Some("bytes"),
-            false => uutils_difference(args, context),
-        }),
-        OtherVersions::but(uutils::FROM_0_7, uutils_difference),
-    ],
-);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     if args.iter().any(|arg| arg.starts_with(b"+") || memchr::memmem::find(arg, b"+0").is_some()) {
         return Some("the forms +N and +0");
+    }
+    if uutils::is_0_2(context) && versions::may_have(args, b"c") {
+        return Some("bytes");
     }
     uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }

@@ -237,12 +237,11 @@ pub(crate) static TOOL: Tool = Tool {
         OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::in_c_utf8),
         OtherVersions::alike(&["9.2", "9.3", "9.4"]),
         OtherVersions {
-            versions: &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"],
             probes: Some(&[
                 Probe::prints(&["-i"], "É\né\n", "É\né\n".as_bytes()),
                 Probe::prints(&["-w1"], "éa\nèa\n", "éa\nèa\n".as_bytes()),
             ]),
-            difference,
+            ..OtherVersions::but(&["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"], difference)
         },
     ],
     verifiable: true,
@@ -273,20 +272,11 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `uniq`.
-static UUTILS: Tool = uutils::row(
-    &TOOL,
-    &[
-        OtherVersions::but(uutils::AT_0_2, |args, context| match versions::may_have(args, b"isw") {
-            true => Some("characters and cases"),
-            false => uutils_difference(args, context),
-        }),
-        OtherVersions::but(uutils::FROM_0_7, uutils_difference),
-    ],
-);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    if context.locale.collate != crate::Collate::Bytes {
-        return Some("the order of strings in this locale");
+    if uutils::is_0_2(context) && versions::may_have(args, b"isw") {
+        return Some("characters and cases");
     }
     if versions::may_have(args, b"f") {
         return Some("fields that are skipped");

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use crate::locale::installed::{LocaleStore, SystemLocales};
+use crate::tool::uutils;
 use cache::{decode, encode};
 
 pub use cache::{CacheFile, CacheFolder, Store};
@@ -131,7 +132,7 @@ pub const TESTED: &[(Family, &str)] = &[
 /// between them.
 const COMPARED: &[(Family, &[&str])] = &[
     (Family::GnuCoreutils, &["8.32", "9.1", "9.7", "9.10"]),
-    (Family::Uutils, &["0.2.2", "0.7.0", "0.8.0", "0.12.0"]),
+    (Family::Uutils, uutils::COMPARED),
     (Family::GnuGrep, &["3.6", "3.8", "3.11", "3.12"]),
     (Family::GnuSed, &["4.7", "4.9"]),
     (Family::GnuFindutils, &["4.8.0", "4.9.0", "4.10.0", "4.11.0"]),

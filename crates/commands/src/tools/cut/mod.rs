@@ -93,7 +93,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `cut`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     let is_empty = |arg: &Vec<u8>| arg.is_empty() || arg.starts_with(b"--") && arg.ends_with(b"=");
@@ -103,7 +103,7 @@ fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str
     if versions::may_have(args, b"n") {
         return Some("-n");
     }
-    let counts_characters = context.implementation.is_one_of(Family::Uutils, uutils::FROM_0_12);
+    let counts_characters = uutils::is_from_0_12(context);
     let is_bytes = context.locale.ctype == crate::Charset::C;
     (counts_characters && !is_bytes && versions::may_have(args, b"c")).then_some("characters")
 }

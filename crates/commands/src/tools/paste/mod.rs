@@ -85,22 +85,16 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `paste`.
-static UUTILS: Tool = uutils::row(
-    &TOOL,
-    &[
-        OtherVersions::but(uutils::TO_0_8, |args, context| match versions::may_have(args, b"s") {
-            true => Some("-s"),
-            false => uutils_difference(args, context),
-        }),
-        OtherVersions::but(uutils::FROM_0_12, uutils_difference),
-    ],
-);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     // It takes `-d=` for an option without a value.
     let is_odd = |arg: &Vec<u8>| !arg.is_ascii() || arg.starts_with(b"-") && arg.contains(&b'=');
     if args.iter().any(is_odd) {
         return Some("delimiters beyond ASCII, and =");
+    }
+    if !uutils::is_from_0_12(context) && versions::may_have(args, b"s") {
+        return Some("-s");
     }
     uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }

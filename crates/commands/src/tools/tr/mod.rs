@@ -100,7 +100,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `tr`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     let has = |arg: &Vec<u8>, name: &[u8]| memchr::memmem::find(arg, name).is_some();

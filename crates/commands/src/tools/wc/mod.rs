@@ -102,7 +102,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `wc`.
-static UUTILS: Tool = uutils::row(&TOOL, &[OtherVersions::but(uutils::COMPARED, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 /// It knows characters of UTF-8 in every locale, and white space and widths of its own.
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
@@ -153,7 +153,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
     };
     let is_uutils = context.implementation.family() == Some(Family::Uutils);
     let knows_sizes = !is_uutils || !inputs.contains(&Input::Stdin);
-    let nonspace = is_uutils || context.implementation.is_one_of(Family::GnuCoreutils, FROM_9_5);
+    let nonspace = context.implementation.is_one_of(Family::GnuCoreutils, FROM_9_5);
     Ok(Box::new(Wc { columns, utf8, total_name, names, inputs, knows_sizes, nonspace }))
 }
 
