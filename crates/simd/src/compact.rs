@@ -231,15 +231,8 @@ mod imp {
     fn keep_wide(bytes: &[u8], kept: &[u64], out: &mut [u8]) -> usize {
         let mut end = 0;
         for (chunk, kept) in bytes.chunks(64).zip(kept) {
-            let valid = u64::MAX >> (64 - chunk.len());
-            let kept = kept & valid;
-            // SAFETY: the mask lets only bytes of the chunk be read.
-            let given = unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) };
-            let packed = _mm512_maskz_compress_epi8(kept, given);
-            let place = &mut out[end..end + 64];
-            // SAFETY: there is room for 64 bytes.
-            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
-            end += kept.count_ones() as usize;
+            let (given, valid) = load_wide(chunk);
+            end = pack_wide(given, kept & valid, out, end);
         }
         end
     }
@@ -250,12 +243,8 @@ mod imp {
         let mut end = 0;
         for (chunk, kept) in bytes.chunks(64).zip(kept) {
             for (index, quarter) in chunk.chunks(16).enumerate() {
-                let mut padded = [0; 16];
-                padded[..quarter.len()].copy_from_slice(quarter);
-                // SAFETY: it has 16 bytes.
-                let given = unsafe { _mm_loadu_si128(padded.as_ptr().cast()) };
-                let kept = (kept >> (16 * index)) as u32 & (0xffff >> (16 - quarter.len()));
-                end = pack(given, kept, out, end);
+                let (given, valid) = load_narrow(quarter);
+                end = pack(given, (kept >> (16 * index)) as u32 & valid, out, end);
             }
         }
         end
@@ -266,9 +255,7 @@ mod imp {
     fn squeeze_wide(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> usize {
         let (mut end, mut before) = (0, u64::from(after));
         for chunk in bytes.chunks(64) {
-            let valid = u64::MAX >> (64 - chunk.len());
-            // SAFETY: the mask lets only bytes of the chunk be read.
-            let given = unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) };
+            let (given, valid) = load_wide(chunk);
             let kept = keeps.iter().fold(0, |kept, run| {
                 let offset = _mm512_sub_epi8(given, _mm512_set1_epi8(run.low as i8));
                 kept | _mm512_cmple_epu8_mask(offset, _mm512_set1_epi8(run.span as i8))
@@ -276,11 +263,7 @@ mod imp {
             let written = valid & !(!kept & (!kept << 1 | before));
             before = !kept >> 63;
             let mapped = _mm512_mask_blend_epi8(kept, _mm512_set1_epi8(to as i8), given);
-            let packed = _mm512_maskz_compress_epi8(written, mapped);
-            let place = &mut out[end..end + 64];
-            // SAFETY: there is room for 64 bytes.
-            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
-            end += written.count_ones() as usize;
+            end = pack_wide(mapped, written, out, end);
         }
         end
     }
@@ -290,10 +273,7 @@ mod imp {
     pub(super) fn squeeze_narrow(bytes: &[u8], keeps: &[Run], to: u8, after: bool, out: &mut [u8]) -> usize {
         let (mut end, mut before) = (0, u32::from(after));
         for chunk in bytes.chunks(16) {
-            let mut padded = [0; 16];
-            padded[..chunk.len()].copy_from_slice(chunk);
-            // SAFETY: it has 16 bytes.
-            let given = unsafe { _mm_loadu_si128(padded.as_ptr().cast()) };
+            let (given, valid) = load_narrow(chunk);
             let kept = keeps.iter().fold(_mm_setzero_si128(), |kept, run| {
                 let offset = _mm_sub_epi8(given, _mm_set1_epi8(run.low as i8));
                 let hits = _mm_cmpeq_epi8(_mm_min_epu8(offset, _mm_set1_epi8(run.span as i8)), offset);
@@ -302,7 +282,7 @@ mod imp {
             let target = _mm_andnot_si128(kept, _mm_set1_epi8(to as i8));
             let mapped = _mm_or_si128(_mm_and_si128(kept, given), target);
             let others = !(_mm_movemask_epi8(kept) as u32) & 0xffff;
-            let written = (0xffff >> (16 - chunk.len())) & !(others & (others << 1 | before));
+            let written = valid & !(others & (others << 1 | before));
             before = others >> 15;
             end = pack(mapped, written, out, end);
         }
@@ -314,9 +294,7 @@ mod imp {
     fn wide(bytes: &[u8], moves: &[Run], drops: &[Run], out: &mut [u8]) -> usize {
         let mut end = 0;
         for chunk in bytes.chunks(64) {
-            let valid = u64::MAX >> (64 - chunk.len());
-            // SAFETY: the mask lets only bytes of the chunk be read.
-            let given = unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) };
+            let (given, valid) = load_wide(chunk);
             let hits = |run: &Run| {
                 let offset = _mm512_sub_epi8(given, _mm512_set1_epi8(run.low as i8));
                 _mm512_cmple_epu8_mask(offset, _mm512_set1_epi8(run.span as i8))
@@ -326,11 +304,7 @@ mod imp {
                 _mm512_mask_add_epi8(moved, hits(run), moved, _mm512_set1_epi8(run.shift as i8))
             });
             let kept = valid & !dropped;
-            let packed = _mm512_maskz_compress_epi8(kept, moved);
-            let place = &mut out[end..end + 64];
-            // SAFETY: there is room for 64 bytes.
-            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
-            end += kept.count_ones() as usize;
+            end = pack_wide(moved, kept, out, end);
         }
         end
     }
@@ -372,6 +346,36 @@ mod imp {
             _mm_add_epi8(moved, _mm_and_si128(hits(run), _mm_set1_epi8(run.shift as i8)))
         });
         pack(moved, valid & !(_mm_movemask_epi8(dropped) as u32), out, end)
+    }
+
+    /// Loads at most 64 bytes, with NULs behind them. Returns also a bit for each.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    fn load_wide(chunk: &[u8]) -> (__m512i, u64) {
+        let valid = u64::MAX >> (64 - chunk.len());
+        // SAFETY: the mask lets only bytes of the chunk be read.
+        (unsafe { _mm512_maskz_loadu_epi8(valid, chunk.as_ptr().cast()) }, valid)
+    }
+
+    /// Writes the bytes whose bits are set in `kept`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    fn pack_wide(bytes: __m512i, kept: u64, out: &mut [u8], end: usize) -> usize {
+        let packed = _mm512_maskz_compress_epi8(kept, bytes);
+        let place = &mut out[end..end + 64];
+        // SAFETY: there is room for 64 bytes.
+        unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
+        end + kept.count_ones() as usize
+    }
+
+    /// Loads at most 16 bytes, with NULs behind them. Returns also a bit for each.
+    #[inline]
+    #[target_feature(enable = "ssse3,popcnt")]
+    fn load_narrow(chunk: &[u8]) -> (__m128i, u32) {
+        let mut padded = [0; 16];
+        padded[..chunk.len()].copy_from_slice(chunk);
+        // SAFETY: it has 16 bytes.
+        (unsafe { _mm_loadu_si128(padded.as_ptr().cast()) }, 0xffff >> (16 - chunk.len()))
     }
 
     /// Writes the bytes whose bits are set in `kept`.
