@@ -209,7 +209,7 @@ fn told(shell: &str, rows: &[Row], differences: &[String]) -> String {
     }
     let mut ranking: Vec<_> = ranking.into_iter().collect();
     ranking.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    text += "\nWhat is left, and how long the scripts that have it take under pelton, 50 MB:\n\n| stages | s | reason |\n| ---: | ---: | --- |\n";
+    text += "\nThe most frequent reasons for processes, with the time that the scripts with such stages take under pelton at 50 MB:\n\n| stages | s | reason |\n| ---: | ---: | --- |\n";
     for (reason, (count, seconds)) in ranking {
         text += &format!("| {count} | {seconds:.2} | {} |\n", reason.replace('|', "\\|"));
     }
@@ -227,7 +227,7 @@ fn claims(shell: &str, rows: &[Row], differences: &[String]) -> Vec<Claim> {
     for (at, (megabytes, _, asked)) in SIZES.iter().enumerate() {
         let gains: Vec<f64> =
             rows.iter().filter_map(|row| row.times.get(at)).map(|(_, gain)| *gain).collect();
-        let mean = (gains.iter().map(|gain| gain.ln()).sum::<f64>() / gains.len().max(1) as f64).exp();
+        let mean = stats::geometric_mean(gains.iter().copied());
         let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
         let asked_of = |what: &str, figure: f64, least: f64| Claim {
             text: format!("{shell}, {megabytes} MB: {what}: {figure:.2} (at least {least})"),

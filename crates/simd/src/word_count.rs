@@ -21,8 +21,8 @@ pub fn count_nonspace(bytes: &[u8], inside: &mut bool) -> u64 {
     imp::count::<true>(bytes, inside)
 }
 
-/// `kinds` says which bytes of a step belong to words, and which are white space; with `NONSPACE` all others do. Only loops: closures not
-/// compiled for the instructions of `kinds` would call it out of line.
+/// `kinds` says which bytes of a step belong to words, and which are white space; with `NONSPACE` all others belong to
+/// words. Only loops: closures not compiled for the instructions of `kinds` would call it out of line.
 #[inline(always)]
 fn count_by<const NONSPACE: bool>(
     bytes: &[u8],

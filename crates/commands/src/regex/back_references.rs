@@ -1,10 +1,9 @@
 //! Expands back-references to short groups: `\([ab]\)\1` becomes `\(aa\|bb\)`, one branch for each string that the
 //! group can match.
 //!
-//! What is left is regular, so that no search has to try one group after another as glibc does. Only one reference
-//! to a group of a few characters outside of repetitions and alternatives is expanded, where glibc finds what POSIX
-//! says. In other places it may not: it does not find the second `a` for the last reference of
-//! `[ab]*([ab])b{1,2}\1.*\1x?$` in some lines.
+//! The expanded expression is regular, so its search takes linear time; glibc's search backtracks. An expression is expanded
+//! if it has one reference, to a group of a few characters, outside of repetitions and alternatives: there glibc matches as
+//! POSIX says. Elsewhere it may not: in some lines it misses the match of `[ab]*([ab])b{1,2}\1.*\1x?$`.
 
 use crate::{Accept, Declined};
 

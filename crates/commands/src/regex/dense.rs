@@ -366,16 +366,7 @@ mod tests {
     use super::*;
 
     fn spans(expression: &str) -> (Forward, Spans) {
-        let syntax = Syntax {
-            extended: true,
-            sed: false,
-            utf8: false,
-            wide: crate::regex::Wide::Unicode,
-            ranges: crate::regex::Ranges::CodePoints,
-            ignore_case: false,
-            stray_backslash_is_quiet: true,
-            newline_ends: true,
-        };
+        let syntax = Syntax::EXTENDED;
         let node = parse(expression.as_bytes(), syntax).expect("an expression").node;
         let hir = Dialect { utf8: false, newline_ends: true, groups: false }.translate(&node);
         let ahead = nfa(&hir, false).expect("an automaton");

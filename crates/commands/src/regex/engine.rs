@@ -289,16 +289,7 @@ mod tests {
     use super::*;
 
     fn node(expression: &str) -> Node {
-        let syntax = Syntax {
-            extended: true,
-            sed: false,
-            utf8: false,
-            wide: crate::regex::Wide::Unicode,
-            ranges: crate::regex::Ranges::CodePoints,
-            ignore_case: false,
-            stray_backslash_is_quiet: true,
-            newline_ends: true,
-        };
+        let syntax = Syntax::EXTENDED;
         parse(expression.as_bytes(), syntax).expect("an expression").node
     }
 

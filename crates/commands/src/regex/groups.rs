@@ -481,16 +481,7 @@ mod tests {
             let charset = if utf8 { crate::Charset::Utf8 } else { crate::Charset::C };
             let options = Options { charset, ..Options::new(Flavour::GrepExtended) };
             let Ok(mut regex) = compile(&[text.as_bytes()], &options) else { continue };
-            let syntax = Syntax {
-                extended: true,
-                sed: false,
-                utf8,
-                wide: crate::regex::Wide::Unicode,
-                ranges: crate::regex::Ranges::CodePoints,
-                ignore_case: false,
-                stray_backslash_is_quiet: true,
-                newline_ends: true,
-            };
+            let syntax = Syntax { utf8, ..Syntax::EXTENDED };
             let parsed = parse(text.as_bytes(), syntax).expect("an expression");
             let mut tracer = Tracer::new(&parsed.node, parsed.groups, utf8, true);
             runs += usize::from(tracer.steps.iter().any(|step| matches!(step, GroupStep::Run { .. })));

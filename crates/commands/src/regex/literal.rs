@@ -161,16 +161,7 @@ mod tests {
     use super::*;
 
     fn node(text: &str, ignore_case: bool) -> Node {
-        let syntax = Syntax {
-            extended: true,
-            sed: false,
-            utf8: true,
-            wide: crate::regex::Wide::Unicode,
-            ranges: crate::regex::Ranges::CodePoints,
-            ignore_case,
-            stray_backslash_is_quiet: true,
-            newline_ends: true,
-        };
+        let syntax = Syntax { utf8: true, ignore_case, ..Syntax::EXTENDED };
         parse(text.as_bytes(), syntax).unwrap().node
     }
 

@@ -3,8 +3,8 @@
 //! The path of an expression: text → [`parse`] (with [`bracket`], [`escape`], [`classes`]) → [`node`], a tree
 //! over sets of characters → [`hir`] → [`engine`], lazily built automata, and [`dense`], full ones;
 //! [`literal`] finds strings to search first, [`windows`] sequences of byte sets, by which [`lines`] finds
-//! lines; [`line_marks`] marks all matching lines of a block; [`search`] chooses how to search, [`groups`] retraces a match for its groups. Each step may
-//! decline: if equality with the real tool is not certain, the real tool runs. `tests/regex_oracle.rs`
+//! lines; [`line_marks`] marks all matching lines of a block; [`search`] chooses how to search, [`groups`] retraces a
+//! match for its groups. Each step may decline: if equality with the real tool is not certain, the real tool runs. `tests/regex_oracle.rs`
 //! compares with it.
 //!
 //! No search takes more than linear time in the length of a line, except that finding *all* matches may look

@@ -29,6 +29,21 @@ pub(super) struct Syntax {
     pub(super) newline_ends: bool,
 }
 
+#[cfg(test)]
+impl Syntax {
+    /// grep's extended expressions, in C.
+    pub(super) const EXTENDED: Syntax = Syntax {
+        extended: true,
+        sed: false,
+        utf8: false,
+        wide: Wide::Unicode,
+        ranges: Ranges::CodePoints,
+        ignore_case: false,
+        stray_backslash_is_quiet: true,
+        newline_ends: true,
+    };
+}
+
 /// The result of parsing.
 #[derive(Debug)]
 pub(super) struct Parsed {

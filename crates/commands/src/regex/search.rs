@@ -662,6 +662,16 @@ mod tests {
         text
     }
 
+    fn marked_lines(marks: &LineMarks) -> Vec<Range<usize>> {
+        let mut at = 0;
+        std::iter::from_fn(|| {
+            let line = marks.next_line(at)?;
+            at = line.end + 1;
+            Some(line)
+        })
+        .collect()
+    }
+
     fn lines_of(block: &[u8]) -> impl Iterator<Item = Range<usize>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -738,12 +748,7 @@ mod tests {
                     let engine = &mut regex.searcher.engine;
                     marker.mark(&block, &mut marks, |line| engine.first_end(&block, line).is_some());
                     by_bits += 1;
-                    let (mut at, mut found) = (0, Vec::new());
-                    while let Some(line) = marks.next_line(at) {
-                        at = line.end + 1;
-                        found.push(line);
-                    }
-                    assert_eq!(found, expected, "{shown}");
+                    assert_eq!(marked_lines(&marks), expected, "{shown}");
                     assert_eq!(marks.count(), expected.len() as u64, "{shown}");
                     marks.spread();
                     let has = |at: usize| marks.matching[at / 64] >> (at % 64) & 1 == 1;
@@ -755,12 +760,7 @@ mod tests {
                 let mut marks = LineMarks::default();
                 if block.ends_with(b"\n") && regex.searcher.engine.mark_lines(&block, &mut marks) {
                     by_steps += 1;
-                    let (mut at, mut found) = (0, Vec::new());
-                    while let Some(line) = marks.next_line(at) {
-                        at = line.end + 1;
-                        found.push(line);
-                    }
-                    assert_eq!(found, expected, "{shown}");
+                    assert_eq!(marked_lines(&marks), expected, "{shown}");
                 }
                 let Searcher { lines, engine, .. } = &mut regex.searcher;
                 let count = lines.as_mut().map(|lines| lines.count(engine, &block, u64::MAX));

@@ -336,16 +336,7 @@ mod tests {
     use super::*;
 
     fn windows(text: &str, utf8: bool, ignore_case: bool) -> Option<Windows> {
-        let syntax = Syntax {
-            extended: true,
-            sed: false,
-            utf8,
-            wide: crate::regex::Wide::Unicode,
-            ranges: crate::regex::Ranges::CodePoints,
-            ignore_case,
-            stray_backslash_is_quiet: true,
-            newline_ends: true,
-        };
+        let syntax = Syntax { utf8, ignore_case, ..Syntax::EXTENDED };
         Windows::new(&parse(text.as_bytes(), syntax).unwrap().node, utf8)
     }
 
