@@ -25,7 +25,7 @@ pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
 /// Whether only the locale prevents this command from running natively.
 fn locale_declines(candidate: &Candidate) -> bool {
     let Some(entry) = lookup(candidate.name.as_bytes()) else { return false };
-    let Some(own) = &candidate.locale else { return false };
+    let Some(own) = &candidate.context else { return false };
     if candidate.command.is_ok() {
         return false;
     }
@@ -34,7 +34,7 @@ fn locale_declines(candidate: &Candidate) -> bool {
             Context { locale: locale.clone(), implementation: Implementation::tested(entry.family) };
         accept(entry.name.as_bytes(), &candidate.args, &context).is_ok()
     };
-    !fits(own) && fits(&Locale::C)
+    !fits(&own.locale) && fits(&Locale::C)
 }
 
 impl Planned {

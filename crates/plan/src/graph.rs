@@ -3,7 +3,7 @@
 use crate::node::Node;
 use pelton_commands::cost::Rate;
 use pelton_commands::stateless::Stateless;
-use pelton_commands::{Accept, Accepted, Facts, Input, Locale};
+use pelton_commands::{Accept, Accepted, Context, Facts, Input, Locale};
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub struct Candidate {
     pub text: Option<String>,
     /// The program (or the shell of a builtin), if it was identified: `GNU coreutils 9.1`.
     pub implementation: Option<String>,
-    /// The locale of its arguments, if they were parsed.
-    pub locale: Option<Locale>,
+    /// What the meaning of its arguments depends on, if they were parsed.
+    pub context: Option<Context>,
     /// The accepted command, or why it must stay a process.
     pub command: Accept<Arc<Accepted>>,
     /// How several processes could share the lines of its input.
@@ -53,8 +53,8 @@ impl Candidate {
 pub struct Surroundings {
     /// `set -o pipefail`: whether the status of every stage counts, not only the last one's.
     pub pipefail: bool,
-    /// The locale of the stages, for rules that parse arguments again.
-    pub context: pelton_commands::Context,
+    /// The locale of the stages.
+    pub locale: Locale,
 }
 
 /// Which rules and kernels are enabled, by name (`--without NAME`, `--only NAME`).
@@ -118,6 +118,9 @@ pub struct StageNote {
     /// Its expanded arguments, without the name. Empty if unknown.
     #[serde(skip)]
     pub args: Vec<Vec<u8>>,
+    /// What their meaning depends on, if they were parsed.
+    #[serde(skip)]
+    pub context: Option<Context>,
     /// The stage as written, for display.
     pub shown: String,
     /// The tool that its kernel equals (`GNU coreutils 9.1`). `None` if it stays a process.

@@ -87,6 +87,7 @@ fn split(candidates: Vec<Candidate>, native: Vec<bool>, surroundings: &Surroundi
         stages.push(StageNote {
             name: candidate.name,
             args: candidate.args,
+            context: candidate.context,
             shown,
             equals: candidate.implementation.filter(|_| native),
             blocks_until_eof: facts.map(|facts| facts.output.blocks_until_eof),

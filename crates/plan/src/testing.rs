@@ -17,14 +17,24 @@ pub(crate) fn planned(text: &str, pipefail: bool, switches: &Switches) -> Planne
 }
 
 fn planned_in(locale: Locale, text: &str, pipefail: bool, switches: &Switches) -> Planned {
-    let candidates = candidates(text, &locale);
-    let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
-    plan(candidates, &Surroundings { pipefail, context }, switches)
+    planned_with(Implementation::tested, locale, text, pipefail, switches)
+}
+
+/// Plans the text with these implementations.
+fn planned_with(
+    of_family: fn(Family) -> Implementation,
+    locale: Locale,
+    text: &str,
+    pipefail: bool,
+    switches: &Switches,
+) -> Planned {
+    let candidates = candidates(text, &locale, of_family);
+    plan(candidates, &Surroundings { pipefail, locale }, switches)
 }
 
 /// Parses a pipeline: stages between ` | `, words between blanks, single-quoted if needed; `< f` and `> f` at
 /// the end.
-fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
+fn candidates(text: &str, locale: &Locale, of_family: fn(Family) -> Implementation) -> Vec<Candidate> {
     let stage = |(at, text): (usize, &str)| {
         let redirects = |sign: &str| text.split(' ').any(|word| word == sign);
         let words: Vec<Vec<u8>> = text
@@ -34,14 +44,14 @@ fn candidates(text: &str, locale: &Locale) -> Vec<Candidate> {
             .collect();
         let (name, args) = words.split_first().expect("a word");
         let family = pelton_commands::lookup(name).map_or(Family::GnuCoreutils, |entry| entry.family);
-        let context = Context { locale: locale.clone(), implementation: Implementation::tested(family) };
+        let context = Context { locale: locale.clone(), implementation: of_family(family) };
         let command = if name == b"keep" { Keep::accept(args) } else { accept(name, args, &context) };
         Candidate {
             name: String::from_utf8_lossy(name).into_owned(),
             args: args.to_vec(),
             text: None,
             implementation: accept(name, args, &context).is_ok().then(|| context.implementation.describe()),
-            locale: Some(locale.clone()),
+            context: Some(context.clone()),
             command: command.map(|command| Arc::new(Accepted::new(command))),
             stateless: pelton_commands::stateless::stateless(name, args, &context),
             shares_stdin: at == 0 && !redirects("<"),
@@ -200,17 +210,31 @@ fn node_text(node: &Node, planned: &Planned) -> String {
 }
 
 /// Runs the plan in memory with all rules, and with none, over several texts in blocks of several sizes, and
-/// compares the outputs and the last status.
+/// compares the outputs and the last status; with coreutils of another version as well, if that runs natively.
 pub(crate) fn assert_same(text: &str) {
     let without = Switches { without: RULES.iter().map(|rule| rule.name.to_owned()).collect(), only: vec![] };
-    let rewritten = planned(text, false, &Switches::default());
-    let plain = planned(text, false, &without);
-    assert_ne!(text_of(&rewritten), text_of(&plain), "no rule fired: {text}");
-    for data in DATA {
-        for block_bytes in [1, 7, 4096] {
-            let (expected, got) = (run(&plain, data, block_bytes), run(&rewritten, data, block_bytes));
-            assert_eq!(got, expected, "{text} over {data:?} in blocks of {block_bytes}");
+    for of_family in [Implementation::tested, other_version] {
+        let plan = |switches| planned_with(of_family, Locale::C, text, false, switches);
+        let (rewritten, plain) = (plan(&Switches::default()), plan(&without));
+        if of_family(Family::GnuCoreutils) == Implementation::tested(Family::GnuCoreutils) {
+            assert_ne!(text_of(&rewritten), text_of(&plain), "no rule fired: {text}");
+        } else if !matches!(plain.segments.as_slice(), [Segment::Native { .. }]) {
+            continue;
         }
+        for data in DATA {
+            for block_bytes in [1, 7, 4096] {
+                let (expected, got) = (run(&plain, data, block_bytes), run(&rewritten, data, block_bytes));
+                assert_eq!(got, expected, "{text} over {data:?} in blocks of {block_bytes}");
+            }
+        }
+    }
+}
+
+/// Returns coreutils 9.10, whose sort takes no byte for a thousands separator.
+fn other_version(family: Family) -> Implementation {
+    match family {
+        Family::GnuCoreutils => Implementation::Known { family, version: "9.10".to_owned() },
+        family => Implementation::tested(family),
     }
 }
 
@@ -221,6 +245,7 @@ const DATA: &[[&[u8]; 3]] = &[
     [b"no end", b"of lines\n a\n", b"a"],
     [b"10 z\n9 y\n10 z\n9 x\n8\n\n\n8", b"9 y\n", b"\xff\0\n\0"],
     [b"{\"a\": [1, {\"b a\": \"x\"}]}", b"[\"a\", 1] {", b"null"],
+    [b"1\x802\n3\n5\n", b"", b""],
     [b"\n", b"\n\nccc\xc3\xa9\n", b"b\nb\n"],
 ];
 

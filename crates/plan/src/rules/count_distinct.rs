@@ -10,7 +10,7 @@
 use super::{Rewrite, Rule, Site};
 use crate::cost;
 use crate::node::{Node, Work};
-use pelton_commands::{Accept, DistinctCount, SortOptions, counts_only_lines};
+use pelton_commands::{Accept, DistinctCount, counts_only_lines};
 use pelton_stream::Kernel;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,15 +23,12 @@ fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     if !counts_only_lines(site.args_of(wc, "wc")?) {
         return None;
     }
-    let work = match (&before.work, site.args_of(before, "sort")) {
+    let work = match (&before.work, site.sort_options(before)) {
         (Work::Made { groups: Some(groups), .. }, _) => {
             let (sort, uniq) = (**groups).clone();
             counting(move || DistinctCount::of_uniq(&sort, &uniq))
         }
-        (_, Some(args)) => match SortOptions::parse(args, &site.surroundings.context) {
-            Ok(sort) if sort.unique => counting(move || DistinctCount::of_sort(&sort)),
-            _ => return None,
-        },
+        (_, Some(Ok(sort))) if sort.unique => counting(move || DistinctCount::of_sort(&sort)),
         _ => return None,
     };
     Some(work.map(|work| {

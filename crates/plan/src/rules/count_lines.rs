@@ -36,12 +36,12 @@ fn rewrite(before: &Node, wc: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     {
         return Some(kernel.map(|_| line_ends_only(before, Arc::clone(accepted), wc, site)));
     }
-    let completes = match (before.byte_map(), site.args_of(before, "sort")) {
+    let completes = match (before.byte_map(), site.sort_options(before)) {
         (Some(map), _) => {
             let touched = map.creates().contains(b'\n') || map.removes().contains(b'\n');
             if touched { Declined::because("it changes how many lines there are") } else { Ok(false) }
         }
-        (None, Some(args)) => sort(args, site),
+        (None, Some(options)) => options.and_then(|options| sort(&options)),
         (None, None) => lines_of(before)?,
     };
     Some(completes.map(|completes| {
@@ -67,8 +67,7 @@ fn line_ends_only(before: &Node, accepted: Arc<Accepted>, wc: &Node, site: &Site
 }
 
 /// Whether sort, which completes the last line of each input, prints every line once.
-fn sort(args: &[Vec<u8>], site: &Site) -> Accept<bool> {
-    let options = SortOptions::parse(args, &site.surroundings.context)?;
+fn sort(options: &SortOptions) -> Accept<bool> {
     match options.mode {
         _ if options.unique => Declined::because("-u drops lines"),
         mode if mode.only_checks() => Declined::because("sort is not asked to sort"),

@@ -59,7 +59,7 @@ fn judge(map: &ByteMap, filter: &Accepted, site: &Site) -> Accept<()> {
     if creates.contains(0) {
         return Declined::because("the map makes NULs, and text with NULs is no text to a filter");
     }
-    let one_byte = site.surroundings.context.locale.ctype == Charset::C;
+    let one_byte = site.surroundings.locale.ctype == Charset::C;
     if !one_byte && creates.union(&removes).iter().any(|byte| !byte.is_ascii()) {
         return Declined::because("the map changes bytes of characters that have several");
     }

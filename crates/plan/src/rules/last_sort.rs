@@ -13,7 +13,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::node::Node;
-use pelton_commands::{Accept, Collate, Context, Declined, SortMode, SortOptions, UniqOptions};
+use pelton_commands::{Accept, Collate, Declined, Locale, SortMode, SortOptions, UniqOptions};
 
 pub(super) const RULE: Rule = Rule {
     name: "last-sort",
@@ -22,20 +22,20 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let context = &site.surroundings.context;
-    let (sort, uniq) = (
-        |node: &Node| site.args_of(node, "sort").map(<[_]>::to_vec),
-        |node: &Node| site.args_of(node, "uniq").map(<[_]>::to_vec),
+    let locale = &site.surroundings.locale;
+    let (one, other) = (
+        (site.sort_options(first), site.uniq_options(first)),
+        (site.sort_options(second), site.uniq_options(second)),
     );
-    match (sort(first), uniq(first), sort(second), uniq(second)) {
-        (Some(one), _, Some(other), _) => {
-            Some(two_sorts(&one, &other, context).map(|()| keep_second(first, second)))
+    match (one, other) {
+        ((Some(one), _), (Some(other), _)) => {
+            Some(two_sorts(one, other, locale).map(|()| keep_second(first, second)))
         }
-        (_, Some(one), Some(other), _) => {
-            Some(uniq_sort(&one, &other, context)?.map(|()| keep_second(first, second)))
+        ((_, Some(one)), (Some(other), _)) => {
+            Some(uniq_sort(&one.ok()?, &other.ok()?, locale)?.map(|()| keep_second(first, second)))
         }
-        (Some(one), _, _, Some(other)) => {
-            Some(sort_uniq(&one, &other, context)?.map(|()| keep_first(first, second)))
+        ((Some(one), _), (_, Some(other))) => {
+            Some(sort_uniq(&one.ok()?, &other.ok()?, locale)?.map(|()| keep_first(first, second)))
         }
         _ => None,
     }
@@ -53,20 +53,18 @@ fn keep_first(first: &Node, second: &Node) -> Rewrite {
     Rewrite::one(node, "sort -u leaves no line beside an identical one")
 }
 
-fn two_sorts(first: &[Vec<u8>], second: &[Vec<u8>], context: &Context) -> Accept<()> {
-    let (first, second) = (SortOptions::parse(first, context)?, SortOptions::parse(second, context)?);
+fn two_sorts(first: Accept<SortOptions>, second: Accept<SortOptions>, locale: &Locale) -> Accept<()> {
+    let (first, second) = (first?, second?);
     if first.mode.only_checks() {
         return Declined::because("the first sort only checks");
     }
     if first.unique {
         return Declined::because("the first sort drops lines");
     }
-    decides(&second, first.terminator, context)
+    decides(&second, first.terminator, locale)
 }
 
-fn uniq_sort(uniq: &[Vec<u8>], sort: &[Vec<u8>], context: &Context) -> Option<Accept<()>> {
-    let uniq = UniqOptions::parse(uniq, context).ok()?;
-    let sort = SortOptions::parse(sort, context).ok()?;
+fn uniq_sort(uniq: &UniqOptions, sort: &SortOptions, locale: &Locale) -> Option<Accept<()>> {
     if !sort.unique {
         return None;
     }
@@ -75,34 +73,32 @@ fn uniq_sort(uniq: &[Vec<u8>], sort: &[Vec<u8>], context: &Context) -> Option<Ac
         (_, false) => {
             Declined::because("sort does not compare whole lines, and keeps the first of equal ones")
         }
-        _ => decides(&sort, uniq.terminator, context),
+        _ => decides(sort, uniq.terminator, locale),
     })
 }
 
-fn sort_uniq(sort: &[Vec<u8>], uniq: &[Vec<u8>], context: &Context) -> Option<Accept<()>> {
-    let sort = SortOptions::parse(sort, context).ok()?;
-    let uniq = UniqOptions::parse(uniq, context).ok()?;
+fn sort_uniq(sort: &SortOptions, uniq: &UniqOptions, locale: &Locale) -> Option<Accept<()>> {
     if !sort.unique || !uniq.only_drops_repeats() {
         return None;
     }
     Some(match () {
         () if sort.mode != SortMode::Sort => Declined::because("sort is not asked to sort"),
         () if sort.terminator != uniq.terminator => Declined::because("they end lines differently"),
-        () if context.locale.collate != Collate::Bytes => Declined::because("the order is not by bytes"),
+        () if locale.collate != Collate::Bytes => Declined::because("the order is not by bytes"),
         () if sort.order().may_meet_nan() => Declined::because("-g may meet two NaNs"),
         () => Ok(()),
     })
 }
 
 /// Checks that this sort's output depends on its lines and not on their order.
-fn decides(sort: &SortOptions, terminator: u8, context: &Context) -> Accept<()> {
+fn decides(sort: &SortOptions, terminator: u8, locale: &Locale) -> Accept<()> {
     let total = if sort.unique { sort.order().is_by_line() } else { sort.order().is_total() };
     match () {
         () if sort.mode != SortMode::Sort => Declined::because("the last sort is not asked to sort"),
         () if !total => Declined::because("the last sort keeps the order of lines whose keys are equal"),
         () if sort.order().may_meet_nan() => Declined::because("-g may meet two NaNs"),
         () if sort.terminator != terminator => Declined::because("they end lines differently"),
-        () if context.locale.collate != Collate::Bytes => Declined::because("the order is not by bytes"),
+        () if locale.collate != Collate::Bytes => Declined::because("the order is not by bytes"),
         () => Ok(()),
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::graph::{Decision, Outcome, StageNote, Surroundings};
 use crate::node::{Node, Resume, Work};
-use pelton_commands::{Accept, Input};
+use pelton_commands::{Accept, Context, Input, SortOptions, UniqOptions};
 use pelton_stream::Framing;
 
 /// A rewrite of two adjacent nodes.
@@ -52,8 +52,32 @@ impl Site {
 
     /// Returns the arguments of a node, if it is the command of this name.
     pub fn args_of<'a>(&'a self, node: &Node, name: &str) -> Option<&'a [Vec<u8>]> {
+        self.stage_of(node, name).map(|stage| stage.args.as_slice())
+    }
+
+    /// Returns the options of a node, if it is `sort`, as the installed one understands them.
+    pub fn sort_options(&self, node: &Node) -> Option<Accept<SortOptions>> {
+        self.options_of(node, "sort", SortOptions::parse)
+    }
+
+    /// Returns the options of a node, if it is `uniq`, as the installed one understands them.
+    pub fn uniq_options(&self, node: &Node) -> Option<Accept<UniqOptions>> {
+        self.options_of(node, "uniq", UniqOptions::parse)
+    }
+
+    fn options_of<O>(
+        &self,
+        node: &Node,
+        name: &str,
+        parse: fn(&[Vec<u8>], &Context) -> Accept<O>,
+    ) -> Option<Accept<O>> {
+        let stage = self.stage_of(node, name)?;
+        Some(parse(&stage.args, stage.context.as_ref()?))
+    }
+
+    fn stage_of(&self, node: &Node, name: &str) -> Option<&StageNote> {
         match node.work {
-            Work::Own { stage, .. } if self.stages[stage].name == name => Some(&self.stages[stage].args),
+            Work::Own { stage, .. } => Some(&self.stages[stage]).filter(|stage| stage.name == name),
             _ => None,
         }
     }

@@ -22,18 +22,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(sort: &Node, uniq: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let sort_args = site.args_of(sort, "sort")?;
-    let uniq_args = site.args_of(uniq, "uniq")?;
-    Some(join(sort_args, uniq_args, site).map(|work| {
+    let options = (site.sort_options(sort)?, site.uniq_options(uniq)?);
+    Some(join(options.0, options.1).map(|work| {
         let node = sort.with(uniq, work, Some(cost::GROUP_NS_PER_BYTE));
         Rewrite::one(node, "identical lines are counted as they arrive, and only the distinct ones sorted")
     }))
 }
 
-fn join(sort: &[Vec<u8>], uniq: &[Vec<u8>], site: &Site) -> Accept<Work> {
-    let context = &site.surroundings.context;
-    let sort = SortOptions::parse(sort, context)?;
-    let uniq = UniqOptions::parse(uniq, context)?;
+fn join(sort: Accept<SortOptions>, uniq: Accept<UniqOptions>) -> Accept<Work> {
+    let (sort, uniq) = (sort?, uniq?);
     sort_uniq(&sort, &uniq)?;
     let groups = Some(Box::new((sort.clone(), uniq.clone())));
     let make = move || Ok(Box::new(sort_uniq(&sort, &uniq)?) as Box<dyn Kernel>);

@@ -27,13 +27,13 @@ enum Place {
 }
 
 fn rewrite(sort: &Node, other: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let sort_args = site.args_of(sort, "sort")?;
+    let options = site.sort_options(sort)?;
     let kept = match (site.args_of(other, "head"), site.args_of(other, "tail")) {
         (Some(args), _) => first_lines(args),
         (_, Some(args)) => last_lines(other, args)?,
         _ => return None,
     };
-    Some(kept.and_then(|kept| join(sort_args, kept, site)).map(|(work, lines)| {
+    Some(kept.and_then(|kept| join(options?, kept)).map(|(work, lines)| {
         let best = if lines == 1 { "best line is".to_owned() } else { format!("best {lines} lines are") };
         let gain = format!("only the {best} kept, and little else is compared");
         Rewrite::one(sort.with(other, work, Some(cost::TOP_K_NS_PER_BYTE)), gain)
@@ -59,8 +59,7 @@ fn last_lines(tail: &Node, args: &[Vec<u8>]) -> Option<Accept<Kept>> {
     Some(Ok((Place::Last, count, end)))
 }
 
-fn join(sort: &[Vec<u8>], (place, lines, end): Kept, site: &Site) -> Accept<(Work, usize)> {
-    let sort = SortOptions::parse(sort, &site.surroundings.context)?;
+fn join(sort: SortOptions, (place, lines, end): Kept) -> Accept<(Work, usize)> {
     if end != sort.terminator {
         return Declined::because("they end lines differently");
     }
@@ -133,6 +132,7 @@ mod tests {
         for text in [
             "sort f g | head -n 2",
             "sort -u f | head -3",
+            "sort -n f | head -n 2",
             "sort -k2 -s f | head -n 100",
             "sort -r f | head -n 1",
             "sort f g | tail -n 2",

@@ -115,12 +115,12 @@ pub fn plan_pipeline(
     let mut locales: Vec<&Locale> = candidates
         .iter()
         .filter(|candidate| candidate.command.is_ok())
-        .filter_map(|candidate| candidate.locale.as_ref())
+        .filter_map(|candidate| Some(&candidate.context.as_ref()?.locale))
         .collect();
     locales.dedup();
     let (differ, locale) = (locales.len() > 1, locales.pop().cloned().unwrap_or(Locale::C));
     if differ {
-        // Rules parse arguments again, in one locale for all stages.
+        // Rules compare the options of stages, in one locale for all.
         for candidate in candidates.iter_mut().filter(|candidate| candidate.command.is_ok()) {
             candidate.command = Declined::because("the stages run in different locales");
         }
@@ -137,9 +137,8 @@ pub fn plan_pipeline(
     }
     let prints = candidates[0].facts().and_then(|facts| facts.output.bytes);
     let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
-    let context = Context { locale, implementation: Implementation::tested(Family::GnuCoreutils) };
     let mut planned =
-        pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, context }, switches);
+        pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, locale }, switches);
     planned.input_bytes = input_bytes;
     for (at, stage) in stages.iter().enumerate() {
         let refusal = |stateless| parts::refusal(stateless, stage, at == 0, input_bytes, around);
@@ -223,7 +222,7 @@ fn understand(
         args: Vec::new(),
         text: Some(stage.text.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
         implementation: None,
-        locale: None,
+        context: None,
         command: Err(Declined::new("")),
         stateless: Err(Declined::new(NOT_KNOWN)),
         shares_stdin: position.first && !reads_file,
@@ -319,7 +318,7 @@ fn command_of(
         if tool.family == Family::Pelton { this_program(path) } else { detector.identify(path) };
     let context = Context { locale: locale.clone(), implementation };
     candidate.implementation = Some(context.implementation.describe_equality());
-    candidate.locale = Some(locale.clone());
+    candidate.context = Some(context.clone());
     let command = pelton_commands::accept_with(&name, &candidate.args, &context, &ChildLookup(&exec.envp))?;
     let accepted = Accepted::new(command);
     let Accepted { command, facts } = &accepted;
