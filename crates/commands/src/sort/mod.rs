@@ -158,13 +158,13 @@ fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str
         return Some("options with = behind their letter");
     }
     // Its blanks include carriage returns, and its suffixes are those of GNU's sort from 9.2 on.
-    if versions::may_have(args, b"bcdghiCV") {
+    if versions::may_have(args, b"bcdghiCMV") {
         return Some("orders other than of numbers, and messages about order");
     }
     if versions::may_have(args, b"k") && !versions::may_have(args, b"t") {
         return Some("keys between blanks");
     }
-    if args.iter().any(|arg| !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiV".contains(byte))) {
+    if args.iter().any(|arg| !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiMV".contains(byte))) {
         return Some("keys of orders other than of numbers");
     }
     // With `-k1r` it leaves what is in order as it is.

@@ -30,11 +30,13 @@ pub struct Signs {
     pub point: u8,
     /// The optional separator between the digits of a number.
     pub thousands: u8,
+    /// Whether carriage returns and form feeds may precede a number, as in uutils' sort.
+    pub after_returns: bool,
 }
 
 impl Signs {
     /// The signs of C, POSIX and C.UTF-8.
-    pub const C: Signs = Signs { point: b'.', thousands: STRAY_SEPARATOR };
+    pub const C: Signs = Signs { point: b'.', thousands: STRAY_SEPARATOR, after_returns: false };
 }
 
 /// Whether sort skips the byte before a number, and treats it as white space between fields.
@@ -50,14 +52,23 @@ pub(crate) fn skip_blanks(text: &[u8]) -> &[u8] {
     &text[blanks..]
 }
 
+/// Returns `text` without what may precede a number.
+#[inline]
+fn number_in(text: &[u8], signs: Signs) -> &[u8] {
+    match signs.after_returns {
+        true => text.trim_ascii_start(),
+        false => skip_blanks(text),
+    }
+}
+
 /// Appends the encoding of `text` for `-n`, as a number that these signs may be part of.
 pub(crate) fn encode_numeric(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
-    encode_number(skip_blanks(text), signs, out);
+    encode_number(number_in(text, signs), signs, out);
 }
 
 /// Appends the encoding of `text` for `-h`: the unit is compared before the number.
 pub(crate) fn encode_human(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
-    let text = skip_blanks(text);
+    let text = number_in(text, signs);
     let (negative, magnitude) = sign(text);
     let order = unit_order(magnitude, signs);
     out.push(if negative { ZERO - order } else { ZERO + order });
@@ -73,7 +84,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
 
 /// Returns the power of 1000 of a suffix; 0 if the number is zero or absent. Skips a separator before a
 /// digit, but not the stray one.
-fn unit_order(magnitude: &[u8], Signs { point, thousands }: Signs) -> u8 {
+fn unit_order(magnitude: &[u8], Signs { point, thousands, .. }: Signs) -> u8 {
     let mut nonzero = false;
     let mut at = 0;
     let mut digits = |at: &mut usize| {
@@ -121,7 +132,7 @@ fn encode_number(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
     }
 }
 
-fn encode_magnitude(text: &[u8], Signs { point, thousands }: Signs, out: &mut Vec<u8>) {
+fn encode_magnitude(text: &[u8], Signs { point, thousands, .. }: Signs, out: &mut Vec<u8>) {
     let leading = text.iter().take_while(|byte| **byte == b'0' || **byte == thousands).count();
     let text = &text[leading..];
     // A separator is part of the number only after a digit, or among leading zeros.
@@ -192,6 +203,20 @@ mod tests {
         let mut out = Vec::new();
         encode_human(text.as_bytes(), Signs::C, &mut out);
         out
+    }
+
+    #[test]
+    fn what_precedes_a_number_depends_on_the_implementation() {
+        let of = |text: &str, after_returns| {
+            let mut out = Vec::new();
+            encode_numeric(text.as_bytes(), Signs { after_returns, ..Signs::C }, &mut out);
+            out
+        };
+        for before in [" ", "\t", "\r", "\x0c", " \r "] {
+            assert_eq!(of(&format!("{before}-3"), true), numeric("-3"), "{before:?}");
+        }
+        assert_eq!(of("\x0b-3", true), numeric("x"));
+        assert_eq!(of("\r-3", false), numeric("x"));
     }
 
     #[test]

@@ -276,7 +276,8 @@ impl SortOptions {
             false => Signs::C.thousands,
         };
         let numbers = context.locale.numbers.unwrap_or(NumberFormat::C);
-        let signs = Signs { point: numbers.point, thousands: numbers.thousands.unwrap_or(none) };
+        let thousands = numbers.thousands.unwrap_or(none);
+        let signs = Signs { point: numbers.point, thousands, after_returns: is_uutils };
         options.conventions = Conventions { collation: context.locale.collation()?, signs };
         options.check(context)?;
         Ok(options)

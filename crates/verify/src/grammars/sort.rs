@@ -354,6 +354,10 @@ pub fn text(rng: &mut Rng, separator: &[u8]) -> Vec<u8> {
 
 fn line(rng: &mut Rng, kinds: &[u64], pieces: u64, separator: &[u8]) -> Vec<u8> {
     let mut line = Vec::new();
+    if rng.chance(4) {
+        // White space that is no blank, before what may be a number.
+        line.push(rng.pick(b"\r\x0b\x0c"));
+    }
     for index in 0..1 + rng.below(pieces) {
         if index > 0 {
             let blanks: &[u8] = rng.pick(&[b" ", b" ", b"  ", b"\t", b" \t "]);
