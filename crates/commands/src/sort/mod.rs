@@ -139,17 +139,14 @@ pub(crate) static TOOL: Tool = Tool {
 /// The row of uutils' `sort`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-/// Whether an argument may choose an order.
-fn orders(arg: &[u8]) -> bool {
-    arg.starts_with(b"-")
-        && arg[1..]
-            .iter()
-            .any(|byte| matches!(byte, b'd' | b'g' | b'h' | b'i' | b'n' | b'M' | b'R' | b'V' | b'-'))
-}
-
 fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    if uutils::is_0_2(context) && args.iter().filter(|arg| orders(arg)).count() > 1 {
-        return Some("several orders");
+    // There `+1` is a number, and so are fields that are missing.
+    let may_be_numeric = |arg: &Vec<u8>| {
+        let is_option = arg.starts_with(b"-") || arg.first().is_some_and(u8::is_ascii_digit);
+        is_option && (arg.contains(&b'n') || arg.starts_with(b"--"))
+    };
+    if !uutils::is_from_0_12(context) && args.iter().any(may_be_numeric) {
+        return Some("numbers");
     }
     if args.iter().any(|arg| !arg.is_ascii()) {
         return Some("separators beyond ASCII");

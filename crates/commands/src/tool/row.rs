@@ -91,6 +91,9 @@ pub enum Unsuitable {
     Holes,
     /// It was called by another name, which its messages show.
     OtherName,
+    /// A variable of the environment names another locale than C, POSIX or C.UTF-8, installed or not: the tool reads its
+    /// text.
+    NamedLocale,
     /// This variable is in the environment.
     Variable(&'static str),
     /// Its output does not go into a pipe, and its messages may come between.

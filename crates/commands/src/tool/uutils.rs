@@ -9,14 +9,11 @@ use super::io_errors::IoErrors;
 use super::row::{Tool, Unsuitable};
 use super::versions::{Difference, OtherVersions};
 
-/// The versions of Ubuntu 25.10 and about 26.04, and of Debian unstable, all of which were compared.
-pub(crate) const COMPARED: &[&str] = &["0.2.2", "0.7.0", "0.8.0", "0.12.0"];
-/// All but the first.
-pub(crate) const FROM_0_7: &[&str] = &["0.7.0", "0.8.0", "0.12.0"];
+/// The versions of about Ubuntu 26.04 and of Debian unstable, all of which were compared. Those of 0.2.2 complain when
+/// their reader leaves early.
+pub(crate) const COMPARED: &[&str] = &["0.7.0", "0.8.0", "0.12.0"];
 /// The last.
 const FROM_0_12: &[&str] = &["0.12.0"];
-/// The first.
-const AT_0_2: &[&str] = &["0.2.2"];
 
 /// Returns the row of uutils' tool that GNU's kernel equals in some versions of uutils ([`but`]).
 pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool {
@@ -32,7 +29,7 @@ pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool 
         // It has messages in French, which GNU's catalogues do not hold.
         io_errors: IoErrors { catalogue: None, ..IoErrors::COREUTILS },
         standard_output: gnu.standard_output,
-        unsuitable: &[Unsuitable::RefusedOutput],
+        unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::NamedLocale],
         probes: &[],
         cost: gnu.cost,
         grammar: gnu.grammar,
@@ -43,11 +40,6 @@ pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool 
 /// Makes versions that are as GNU's tool, in C and C.UTF-8, but for calls that `difference` names.
 pub(crate) const fn but(versions: &'static [&'static str], difference: Difference) -> OtherVersions {
     OtherVersions { in_c_only: true, ..OtherVersions::but(versions, difference) }
-}
-
-/// Whether it is the first of the compared versions.
-pub(crate) fn is_0_2(context: &Context) -> bool {
-    context.implementation.is_one_of(Family::Uutils, AT_0_2)
 }
 
 /// Whether it is 0.12 or later.
@@ -77,6 +69,20 @@ pub(crate) fn may_repeat(args: &[Vec<u8>]) -> bool {
 /// Whether a letter is followed by `=` at once, which uutils' tools take for no part of the value: `-t=` has none.
 pub(crate) fn has_equals(args: &[Vec<u8>]) -> bool {
     args.iter().any(|arg| arg.starts_with(b"-") && !arg.starts_with(b"--") && arg.contains(&b'='))
+}
+
+/// Whether the value of one of these letters stands where uutils may not find it: behind other letters (`-ws:`), or in an
+/// argument of its own that begins with a dash.
+pub(crate) fn has_odd_value(args: &[Vec<u8>], letters: &[u8]) -> bool {
+    let place = |arg: &[u8]| match arg {
+        [b'-', rest @ ..] if !rest.starts_with(b"-") => rest.iter().position(|byte| letters.contains(byte)),
+        _ => None,
+    };
+    let is_cluster = args.iter().any(|arg| place(arg).is_some_and(|at| at > 0));
+    is_cluster
+        || args
+            .windows(2)
+            .any(|pair| place(&pair[0]).is_some() && pair[0].len() == 2 && pair[1].starts_with(b"-"))
 }
 
 /// The difference of paths with a component that may be a dot, which were normalised before 0.12.

@@ -40,7 +40,8 @@ static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_
 
 fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     let is_odd = |arg: &Vec<u8>| arg.starts_with(b"-") && !arg[1..].iter().all(u8::is_ascii_alphabetic);
-    let value = args.iter().any(is_odd).then_some("values that begin with a dash or =");
+    let is_odd = args.iter().any(is_odd) || uutils::has_odd_value(args, b"s");
+    let value = is_odd.then_some("values that begin with a dash or =, or behind several letters");
     value.or_else(|| uutils::has_dot_component(args, context))
 }
 

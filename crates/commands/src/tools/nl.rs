@@ -110,7 +110,7 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 /// The row of uutils' `nl`.
-static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::FROM_0_7, uutils_difference)]);
+static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     // Where no number is, it leaves room for a separator of one character.

@@ -69,8 +69,8 @@ pub(crate) static TOOL: Tool = Tool {
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
-    if args.iter().any(|arg| arg == b"--" || arg.starts_with(b"-s-")) {
-        return Some("a separator that begins with a dash");
+    if args.iter().any(|arg| arg == b"--" || arg.starts_with(b"-s-")) || uutils::has_odd_value(args, b"sf") {
+        return Some("a value that begins with a dash, or behind several letters");
     }
     // It adds some steps wrongly: `seq 21 985 10002`.
     let numbers =

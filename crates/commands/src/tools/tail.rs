@@ -9,7 +9,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
 use crate::tool::uutils;
-use crate::tool::versions::{self, OtherVersions};
+use crate::tool::versions::OtherVersions;
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
@@ -95,12 +95,9 @@ pub(crate) static TOOL: Tool = Tool {
 /// The row of uutils' `tail`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     if args.iter().any(|arg| arg.starts_with(b"+") || memchr::memmem::find(arg, b"+0").is_some()) {
         return Some("the forms +N and +0");
-    }
-    if uutils::is_0_2(context) && versions::may_have(args, b"c") {
-        return Some("bytes");
     }
     uutils::may_repeat(args).then_some("options that are given twice, or with =")
 }

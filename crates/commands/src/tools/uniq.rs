@@ -274,9 +274,9 @@ pub(crate) static TOOL: Tool = Tool {
 /// The row of uutils' `uniq`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
-    if uutils::is_0_2(context) && versions::may_have(args, b"isw") {
-        return Some("characters and cases");
+fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    if uutils::has_odd_value(args, b"sw") {
+        return Some("a value behind several letters");
     }
     if versions::may_have(args, b"f") {
         return Some("fields that are skipped");

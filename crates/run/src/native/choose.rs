@@ -336,7 +336,7 @@ fn command_of(
         itself = found.and_then(|path| alone(&path, child.name.as_bytes(), &exec));
         starts = itself.clone().filter(|_| goes_on);
     }
-    check_environment(tool, &exec.envp)?;
+    check_environment(tool.as_installed(&context.implementation), &exec.envp)?;
     if let Some(program) = facts.input.reads_again.filter(|program| program.as_bytes() != name) {
         becomes(program, stage, around, detector, &context.implementation)?;
     }
@@ -514,8 +514,17 @@ fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {
         Unsuitable::Variable(name) => Some(*name),
         _ => None,
     };
-    match tool.unsuitable.iter().filter_map(variable).find(|name| is_set(name)) {
-        Some(name) => Declined::because(format!("{name} in the environment")),
+    if let Some(name) = tool.unsuitable.iter().filter_map(variable).find(|name| is_set(name)) {
+        return Declined::because(format!("{name} in the environment"));
+    }
+    let names_locale = |pair: &&CString| {
+        let pair = String::from_utf8_lossy(pair.as_bytes());
+        let (name, value) = pair.split_once('=').unwrap_or_default();
+        let is_locale = name == "LANG" || name == "LANGUAGE" || name.starts_with("LC_");
+        is_locale && !matches!(value, "" | "C" | "POSIX" | "C.UTF-8")
+    };
+    match environment.iter().find(names_locale).filter(|_| tool.is_unsuitable_for(Unsuitable::NamedLocale)) {
+        Some(pair) => Declined::because(format!("{} in the environment", pair.to_string_lossy())),
         None => Ok(()),
     }
 }
