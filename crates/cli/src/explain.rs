@@ -111,6 +111,7 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
         let stages = one.stages;
         let _ = match (one.called, &one.reason) {
             (0, reason) => writeln!(text, "    nothing{}", because(reason)),
+            (1, _) if stages == 1 => writeln!(text, "    the command, in a call: its input is large"),
             (called, _) if called == stages => writeln!(text, "    all {stages} stages, in one call"),
             (called, reason) => {
                 writeln!(text, "    {called} of {stages} stages; not the others{}", because(reason))

@@ -102,6 +102,35 @@ const BOTH: &[Case] = &[
     // Early exit.
     case(1, "for i in 1 2; do seq 100000 | head -n 2; done"),
     case(1, "for i in 1; do seq 100000 | sed 3q | tail -n 1; done"),
+    // Single commands over large files.
+    case(1, "if true; then sort -u sub/large; fi"),
+    case(2, "f=sub/large; n=$(sort \"$f\"); for i in 1; do sort -r <$f >out 2>&1; done; echo \"$n\" | wc -l"),
+    case(
+        1,
+        "f() { sort $x $1; }; x=sub/large; f -r >out; f nosuch; echo $?; if sort $x -k; then echo no; fi",
+    ),
+    case(3, "for i in 1; do sed 's/1/one/' sub/large >$1.out; sed -n '/one/p' $1.out; sort $1.out; done"),
+    case(2, "set -e; { sort sub/large; } >out; f=out; x=`sort -r $f`; sort nosuch; echo never"),
+    case(1, "{ sort - sub/large; cat; } | head -n 3"),
+    case(
+        2,
+        "while read -r x; do sort sub/large - >out; done; : ${y:=sub/large}; for i in 1; do sort sub/large \"$nosuch\" $y; done",
+    ),
+    case(1, "for i in 1; do sort sub/large >nosuch/out; echo $?; done"),
+    case(0, "for i in 1; do sort a >out; time=1; wc -l out; done"),
+    case(
+        1,
+        "trap 'echo bye' EXIT; f() { LC_ALL=C sort sub/large | head -n 1 & wait; }; f; sort sub/large >&- 2>/dev/null & wait $!",
+    ),
+    // Variables under `set -u` that are certainly set.
+    case(1, "set -u; x=a; for i in 1; do sort $x | uniq; done"),
+    case(1, "set -eu; f() { local x=$1; sort \"$x\" | uniq -c; }; f a; f nosuch; f b"),
+    case(
+        2,
+        "set -u; if true; then x=a; sort $x | uniq; fi; (y=b; z=$(sort $y | uniq; echo $w); echo no); echo $?",
+    ),
+    case(0, "set -u; f() { local x; sort $x | uniq; }; x=a; f; echo $?"),
+    case(0, "set -u; x=a; if true; then unset x; fi; sort $x | uniq; echo $?"),
     // The script's standard input is left to its reader.
     case(1, "for i in 1; do cut -c1 | head -n 1; done; echo rest"),
     case(1, "for i in 1 2; do read -r x; echo \"$x\"; sort a | head -n 1; done"),
@@ -136,6 +165,13 @@ const BASH: &[Case] = &[
     case(1, "f() { local x=$1; sort \"$x\" | uniq; }; f a"),
     case(1, "for i in 1; do sort a | uniq; done; echo $LINENO"),
     case(0, "shopt -s expand_aliases; alias sort=cat\nfor i in 1; do sort a | uniq; done"),
+    case(0, "set -u; x=a; x=(); for i in 1; do sort $x | uniq; done; echo $?"),
+    case(0, "set -u; f() { :; }; local x=a; for i in 1; do sort $x | uniq; done; echo $?"),
+    case(0, "set -u; x=a; g() { local x; f; }; f() { sort $x | uniq; }; g; echo $?"),
+    case(1, "set -u; x=a; x+=b; mapfile -t y <b; for i in 1; do sort $x | uniq; done; echo $?"),
+    case(0, "for i in 1; do sort sub/large >out 2> >(cat); done"),
+    case(1, "for i in 1; do sort {sub/large,a} \"$(head -n 1 b | cut -c7-)\" -; done"),
+    case(1, "set -u; for i in 1; do sort sub/large \"$nosuch\"; echo never; done; echo nor here"),
     case(0, "for i in 1; do RANDOM=1; sort -k $RANDOM a | uniq; done"),
 ];
 
@@ -195,6 +231,18 @@ const ZSH: &[Case] = &[
     case(0, "TRAPEXIT() { sort a | tail -n 1 }; sort a | head -n 1; nosuchcommand | cat; return 5"),
 ];
 
+/// Returns a file that is large enough for calls of single commands.
+fn large() -> &'static Path {
+    static FILE: std::sync::OnceLock<tempfile::NamedTempFile> = std::sync::OnceLock::new();
+    let make = || {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        let line = |number: u32| format!("{} {number} word\n", number.wrapping_mul(2_654_435_761) >> 12);
+        std::fs::write(file.path(), (0..60_000).map(line).collect::<String>()).expect("written");
+        file
+    };
+    FILE.get_or_init(make).path()
+}
+
 fn prepare(dir: &Path) {
     let files: [(&str, &str); 5] = [
         ("a", "10\n9\n1\n1\nx\tb\na'b\n\"q\" it's\n$(echo no)\nabc\nÄé\n"),
@@ -204,6 +252,7 @@ fn prepare(dir: &Path) {
         ("s.sh", ""),
     ];
     std::fs::create_dir(dir.join("sub")).expect("made");
+    std::fs::hard_link(large(), dir.join("sub/large")).expect("linked");
     for (name, text) in files {
         std::fs::write(dir.join(name), text).expect("written");
     }

@@ -366,7 +366,10 @@ impl<'t> Reader<'t> {
             // bash takes the brace for the beginning of a group.
             return Stop::unsure(Unmodelled::RareForm);
         }
-        match self.compound()? {
+        let in_function = std::mem::replace(&mut self.in_function, true);
+        let body = self.compound();
+        self.in_function = in_function;
+        match body? {
             Some((Command::Compound(body), end)) if body.kind != CompoundKind::Coproc => {
                 Ok((Command::Function { name }, end))
             }

@@ -9,8 +9,8 @@ use crate::error::{Read, Stop};
 use crate::reader::Reader;
 use crate::word::WordContext;
 use crate::{
-    AndOr, Command, CompoundKind, Connector, Dialect, Item, Nested, Pipeline, Redirect, Script, Simple,
-    Stage, Unmodelled, Word,
+    AndOr, Assigned, Command, CompoundKind, Connector, Dialect, Item, Nested, Pipeline, Redirect, Script,
+    Simple, Stage, Unmodelled, Word,
 };
 use pelton_record::Span;
 
@@ -41,7 +41,7 @@ impl Reader<'_> {
         let mut nested = std::mem::take(&mut self.nested);
         nested.sort_by_key(|one| (one.pipeline.span.start, one.pipeline.span.end));
         nested.dedup();
-        Ok(Script { items, nested })
+        Ok(Script { items, nested, assigned: std::mem::take(&mut self.assigned) })
     }
 
     /// Reads one complete command: everything up to a newline that ends it.
@@ -50,6 +50,7 @@ impl Reader<'_> {
             let mut item = self.item()?;
             self.skip_gap();
             let separated = self.separator(&mut item)?;
+            self.note_assignments(&item);
             items.push(item);
             self.skip_gap();
             match self.c.peek() {
@@ -84,6 +85,18 @@ impl Reader<'_> {
 
     /// Reads the commands within a compound, up to the token that ends them, which is left for the caller.
     pub(crate) fn list(&mut self) -> Read<Vec<Item>> {
+        let before = self.assigned.len();
+        let items = self.items_of_list();
+        if items.is_err() {
+            self.assigned.truncate(before);
+        }
+        let end = self.c.pos;
+        let open = self.assigned[before..].iter_mut().filter(|one| one.scope.end == usize::MAX);
+        open.for_each(|one| one.scope.end = end);
+        items
+    }
+
+    fn items_of_list(&mut self) -> Read<Vec<Item>> {
         self.enter()?;
         let mut items = Vec::new();
         loop {
@@ -95,6 +108,7 @@ impl Reader<'_> {
             self.skip_gap();
             let separated = self.separator(&mut item)?;
             self.note_nested(&item);
+            self.note_assignments(&item);
             items.push(item);
             if !separated && self.c.peek() != Some(b'\n') {
                 break;
@@ -102,6 +116,32 @@ impl Reader<'_> {
         }
         self.leave();
         Ok(items)
+    }
+
+    /// Notes the variables that are set once this item of a list has run, whatever came of it.
+    fn note_assignments(&mut self, item: &Item) {
+        let [stage] = item.and_or.first.stages.as_slice() else { return };
+        let Some(simple) = stage.simple().filter(|_| !item.background && stage.redirects.is_empty()) else {
+            return;
+        };
+        let text = self.c.text;
+        let names: Vec<Option<&str>> = match simple.words.split_first() {
+            None => simple.assignments.iter().map(|one| plainly_assigned(one.span.of(text))).collect(),
+            Some((command, words)) => match command.static_text().as_deref() {
+                Some("export" | "readonly") => {
+                    words.iter().map(|one| plainly_assigned(one.span.of(text))).collect()
+                }
+                Some("local") if self.in_function => {
+                    words.iter().map(|one| plainly_assigned(one.span.of(text))).collect()
+                }
+                _ => return,
+            },
+        };
+        // One that fails ends a command early.
+        if let Some(names) = names.into_iter().collect::<Option<Vec<_>>>() {
+            let scope = Span::new(item.span.end, usize::MAX);
+            self.assigned.extend(names.into_iter().map(|name| Assigned { name: name.to_owned(), scope }));
+        }
     }
 
     fn note_nested(&mut self, item: &Item) {
@@ -413,4 +453,10 @@ impl Reader<'_> {
             _ => return None,
         })
     }
+}
+
+/// Returns the variable to which this assigns one value: it is no array, no element, and nothing is appended.
+fn plainly_assigned(written: &str) -> Option<&str> {
+    let (name, value) = written.split_once('=')?;
+    (crate::assign::is_name(name) && !value.starts_with('(')).then_some(name)
 }

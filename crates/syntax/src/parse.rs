@@ -38,5 +38,5 @@ fn unmodelled(text: &str, why: Unmodelled) -> Script {
     let stage = Stage { command, redirects: Vec::new(), pipes_stderr: false, span };
     let first = Pipeline { negated: false, timed: false, stages: vec![stage], span };
     let and_or = AndOr { first, rest: Vec::new() };
-    Script { items: vec![Item { and_or, background: false, span }], nested: Vec::new() }
+    Script { items: vec![Item { and_or, background: false, span }], nested: Vec::new(), assigned: Vec::new() }
 }

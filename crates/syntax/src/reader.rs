@@ -2,7 +2,7 @@
 
 use crate::cursor::{Cursor, ends_word};
 use crate::error::{Read, Stop};
-use crate::{Dialect, Nested, Unmodelled, Word};
+use crate::{Assigned, Dialect, Nested, Unmodelled, Word};
 use pelton_record::Span;
 
 /// Maximum nesting depth of compounds and substitutions.
@@ -35,6 +35,10 @@ pub(crate) struct Reader<'t> {
     pub(crate) nested: Vec<Nested>,
     /// The variables of the open `for` loops.
     pub(crate) loop_variables: Vec<String>,
+    /// Assignments so far. The scope of those in open lists has no end yet.
+    pub(crate) assigned: Vec<Assigned>,
+    /// Whether the body of a function is being read.
+    pub(crate) in_function: bool,
     depth: usize,
     /// Whether a complete line of commands has been read: the shell would have run it by now.
     pub(crate) line_done: bool,
@@ -51,6 +55,8 @@ impl<'t> Reader<'t> {
             single_quoted_spans: Vec::new(),
             nested: Vec::new(),
             loop_variables: Vec::new(),
+            assigned: Vec::new(),
+            in_function: false,
             depth: 0,
             line_done: false,
         }

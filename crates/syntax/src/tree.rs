@@ -12,6 +12,8 @@ pub struct Script {
     pub items: Vec<Item>,
     /// The pipelines within its compound commands, functions and `$(…)`, in order of their start.
     pub nested: Vec<Nested>,
+    /// Assignments of one value to a variable, each with where it holds.
+    pub assigned: Vec<Assigned>,
 }
 
 /// A pipeline inside a compound command, a function or a `$(…)`.
@@ -27,6 +29,15 @@ pub struct Nested {
     pub backquoted: bool,
     /// The variables of the enclosing `for` loops, which are certainly set.
     pub loop_variables: Vec<String>,
+}
+
+/// An assignment that certainly runs before what follows it in its list, whatever comes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assigned {
+    /// The variable. A later command may unset it, or declare it without a value.
+    pub name: String,
+    /// The rest of the list.
+    pub scope: Span,
 }
 
 /// One element of a list, with its terminator.

@@ -40,6 +40,16 @@ pub struct Edit {
 const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%=-";
 
 impl Writer<'_> {
+    /// Makes a call of a command that stands alone. The shell expands its words and opens its files as before.
+    ///
+    /// # Errors
+    /// As [`Writer::call`].
+    pub fn single(&self, stage: &Stage, of: &Nested) -> Result<Vec<Edit>, String> {
+        let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[]);
+        refuse_escapes(&beginning, of)?;
+        Ok(vec![Edit { span: Span::new(stage.span.start, stage.span.start), text: beginning, stages: 1 }])
+    }
+
     /// Makes one call of these adjacent stages of a pipeline. `from_first`: whether its first stage is among them.
     ///
     /// # Errors
@@ -49,11 +59,7 @@ impl Writer<'_> {
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
         let beginning = self.beginning(&self.lines(stages, of), &redirects);
-        if of.backquoted && beginning.contains(['\\', '`']) {
-            return Err(
-                "backquotes, and a path or an option of pelton's that would need escapes there".to_owned()
-            );
-        }
+        refuse_escapes(&beginning, of)?;
         let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
@@ -146,6 +152,16 @@ impl Writer<'_> {
         let written = file.span.of(self.text);
         let quote = if expands_unquoted(written) { "\"" } else { "" };
         Some(format!("--{option}={quote}{written}{quote}"))
+    }
+}
+
+/// Fails if the beginning of a call could not stand between backquotes as it is.
+fn refuse_escapes(beginning: &str, of: &Nested) -> Result<(), String> {
+    match of.backquoted && beginning.contains(['\\', '`']) {
+        true => {
+            Err("backquotes, and a path or an option of pelton's that would need escapes there".to_owned())
+        }
+        false => Ok(()),
     }
 }
 

@@ -13,11 +13,13 @@
 //! see `refuse` and `stages`. Compiling only regions of a script and leaving control to the shell is PaSh's
 //! idea; just-in-time expansion by the shell is PaSh-JIT's.
 
+mod assigned;
 mod calls;
 mod launch;
 mod outlook;
 mod position;
 mod refuse;
+mod sizes;
 mod stages;
 
 use crate::environ::Environment;
@@ -37,7 +39,7 @@ use refuse::ShellEffects;
 pub struct Rewritten {
     /// The text for the shell.
     pub text: String,
-    /// Every pipeline of two stages or more, in textual order.
+    /// Every pipeline of two stages or more, and every command that stands alone and is called, in textual order.
     pub pipelines: Vec<Considered>,
     /// Whether the shell must read it in place of the script's file.
     pub from_file: bool,
@@ -109,12 +111,25 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     let functions = functions(&found);
     let computes = found.iter().flat_map(|one| &one.pipeline.stages).any(runs_what_it_computes);
     let manner = refuse::manner(text, &request.shell_flags, refuse::Known { from_file, computes })?;
-    let judge = stages::Judge { text, environment, manner: &manner, functions: &functions };
+    let names: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let unset = assigned::may_be_unset(text, &names, &found, computes);
+    let assigned = unset.map_or(vec![], |unset| {
+        script.assigned.iter().filter(|one| !unset.contains(&one.name)).cloned().collect()
+    });
+    let judge =
+        stages::Judge { text, environment, manner: &manner, functions: &functions, assigned: &assigned };
     let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner };
     let outlook = outlook::Outlook::new(text, environment);
     let (mut edits, mut considered) = (Vec::new(), Vec::new());
-    for one in found.iter().filter(|one| one.pipeline.stages.len() > 1) {
-        let (own, reason) = consider(one, &judge, &outlook, &writer);
+    let sizes = sizes::Sizes::new(text, &found, request);
+    for one in &found {
+        let (own, reason) = match one.pipeline.stages.as_slice() {
+            [stage] => match consider_single(stage, one, &judge, &outlook, &writer, &sizes) {
+                Some(edits) => (edits, None),
+                None => continue,
+            },
+            _ => consider(one, &judge, &outlook, &writer),
+        };
         let called = own.iter().map(|edit| edit.stages).sum();
         let line = 1 + text[..one.pipeline.span.start].matches('\n').count();
         considered.push(Considered {
@@ -184,6 +199,25 @@ fn functions(found: &[Nested]) -> Vec<String> {
     names.collect()
 }
 
+/// Returns the call of a command that stands alone; `None` if it stays as it is.
+fn consider_single(
+    stage: &syntax::Stage,
+    found: &Nested,
+    judge: &stages::Judge<'_>,
+    outlook: &outlook::Outlook<'_>,
+    writer: &Writer<'_>,
+    sizes: &sizes::Sizes<'_>,
+) -> Option<Vec<Edit>> {
+    if found.background || found.pipeline.timed || !sizes.is_worth_a_call(stage) {
+        return None;
+    }
+    judge.single(stage).ok()?;
+    match outlook.nothing_gained(std::slice::from_ref(stage)) {
+        Some(_) => None,
+        None => writer.single(stage, found).ok(),
+    }
+}
+
 /// Returns the calls of one pipeline, and why it is not one call.
 fn consider(
     found: &Nested,
@@ -200,7 +234,7 @@ fn consider(
     }
     let last = pipeline.stages.len() - 1;
     let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())
-        .map(|(at, stage)| judge.stage(stage, at == 0, at == last, &found.loop_variables))
+        .map(|(at, stage)| judge.stage(stage, at == 0, at == last, found))
         .collect();
     let mut reason = judged.iter().find_map(|one| one.clone().err());
     let mut edits = Vec::new();

@@ -6,8 +6,9 @@
 use crate::environ::Environment;
 use crate::lookup;
 use crate::script::ShellEffects;
+use pelton_record::Span;
 use pelton_syntax::{
-    Command, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
+    Assigned, Command, Nested, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
 };
 
 /// The context of a stage.
@@ -17,12 +18,14 @@ pub struct Judge<'a> {
     pub manner: &'a ShellEffects,
     /// Names that are functions anywhere in the text.
     pub functions: &'a [String],
+    /// Assignments to variables that the text does not unset.
+    pub assigned: &'a [Assigned],
 }
 
 impl Judge<'_> {
     /// Checks whether the stage may be in a call. The error is the reason, to follow 'because of'. Only the
     /// first and the last stage of a pipeline may redirect: its input, its output.
-    pub fn stage(&self, stage: &Stage, first: bool, last: bool, loops: &[String]) -> Result<(), String> {
+    pub fn stage(&self, stage: &Stage, first: bool, last: bool, of: &Nested) -> Result<(), String> {
         let simple = match &stage.command {
             Command::Simple(simple) => simple,
             Command::Compound(_) => return Err("a compound command as a stage".into()),
@@ -33,10 +36,10 @@ impl Judge<'_> {
             return Err("`|&`".into());
         }
         for word in &simple.words[1..] {
-            self.word(word, loops)?;
+            self.word(word, of)?;
         }
         for redirect in &stage.redirects {
-            self.redirect(redirect, first, last, loops)?;
+            self.redirect(redirect, first, last, of)?;
         }
         let reads = |redirect: &&Redirect| matches!(redirect.kind, RedirectKind::Read(_));
         let inputs = stage.redirects.iter().filter(reads).count();
@@ -44,6 +47,30 @@ impl Judge<'_> {
             (0 | 1, 0 | 1) => Ok(()),
             _ => Err("several redirections".into()),
         }
+    }
+
+    /// Checks whether a command that stands alone may be a call. The shell expands its words and opens its files, so these
+    /// need no check, but for descriptors that only some commands would get.
+    pub fn single(&self, stage: &Stage) -> Result<(), String> {
+        let simple = stage.simple().ok_or("a compound command")?;
+        self.command(simple)?;
+        let substitutes =
+            |part: &WordPart| matches!(part, WordPart::Opaque { reason: Reason::ProcessSubstitution, .. });
+        let usual = |redirect: &Redirect| {
+            redirect.fd.is_none_or(|fd| fd <= 2)
+                && matches!(
+                    redirect.kind,
+                    RedirectKind::Read(_)
+                        | RedirectKind::Write(_)
+                        | RedirectKind::Append(_)
+                        | RedirectKind::Clobber(_)
+                        | RedirectKind::Duplicate(..)
+                )
+        };
+        if stage.words().flat_map(|word| &word.parts).any(substitutes) || !stage.redirects.iter().all(usual) {
+            return Err("a redirection".into());
+        }
+        Ok(())
     }
 
     /// Accepts the name of a program with a kernel, if the word can mean nothing else.
@@ -70,24 +97,30 @@ impl Judge<'_> {
         }
     }
 
-    fn word(&self, word: &Word, loops: &[String]) -> Result<(), String> {
+    fn word(&self, word: &Word, of: &Nested) -> Result<(), String> {
         word.parts.iter().try_for_each(|part| match part {
             WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::AnyText | WordPart::AnyChar => Ok(()),
             WordPart::Tilde => Ok(()),
-            WordPart::Variable { name, .. } => self.variable(name, loops),
+            WordPart::Variable { name, .. } => self.variable(name, of),
             WordPart::Opaque { reason, span } => self.opaque(*reason, span.of(self.text)),
         })
     }
 
-    fn variable(&self, name: &str, loops: &[String]) -> Result<(), String> {
-        let looped = loops.iter().any(|variable| variable == name);
+    fn variable(&self, name: &str, of: &Nested) -> Result<(), String> {
+        let looped = of.loop_variables.iter().any(|variable| variable == name);
         if !looped && is_set_by_shell(name, self.environment.get(name).is_some()) {
             return Err(format!("`${name}`, which the shell computes"));
         }
-        if self.manner.nounset && !looped {
+        if self.manner.nounset && !looped && !self.is_certainly_set(name, of) {
             return Err(format!("`${name}` under `set -u`: were it unset, only the stage would end"));
         }
         Ok(())
+    }
+
+    /// Whether an earlier command assigns to the variable, and none unsets it.
+    fn is_certainly_set(&self, name: &str, of: &Nested) -> bool {
+        let holds = |scope: Span| scope.start <= of.pipeline.span.start && of.pipeline.span.end <= scope.end;
+        self.assigned.iter().any(|one| one.name == name && holds(one.scope))
     }
 
     /// Accepts an expansion that is not modelled, if the shell expands it the same way everywhere.
@@ -113,7 +146,7 @@ impl Judge<'_> {
         if harmless || positional { Ok(()) } else { Err(reason.describe().into()) }
     }
 
-    fn redirect(&self, redirect: &Redirect, first: bool, last: bool, loops: &[String]) -> Result<(), String> {
+    fn redirect(&self, redirect: &Redirect, first: bool, last: bool, of: &Nested) -> Result<(), String> {
         if self.manner.noclobber && matches!(redirect.kind, RedirectKind::Write(_)) {
             return Err("`>` under `set -C`".into());
         }
@@ -136,7 +169,7 @@ impl Judge<'_> {
         if expands_unquoted(written) && (self.manner.odd_separators || written.contains(['"', '\'', '\\'])) {
             return Err("a redirection".into());
         }
-        self.word(target, loops)
+        self.word(target, of)
     }
 }
 

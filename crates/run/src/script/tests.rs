@@ -206,3 +206,73 @@ fn expansions_outside_quotes_are_found() {
         assert!(!stages::expands_unquoted(written), "{written}");
     }
 }
+
+#[test]
+fn assigned_variables_do_not_end_a_stage() {
+    let is_called = |text: &str| rewritten(text).expect("rewritten").has_calls();
+    for text in [
+        "set -u; x=a; sort $x | uniq",
+        "set -u; x=a\nf() { sort \"$x\" | uniq; }; f",
+        "set -u; f() { local x=$1; sort \"$x\" | uniq; }; f a",
+        "set -u; export x=a y=b; if true; then sort $x $y | uniq; fi",
+        "set -u; x=a && true; z=$(sort $x | uniq)",
+        "set -u; x=a; x+=b; mapfile -t y; sort $x | uniq",
+        "set -u; x=a; z=`sort $x | uniq`",
+    ] {
+        assert!(is_called(text), "{text}");
+    }
+    for text in [
+        "set -u; sort $x | uniq; x=a",
+        "set -u; true && x=a; sort $x | uniq",
+        "set -u; if true; then x=a; fi; sort $x | uniq",
+        "set -u; (x=a); sort $x | uniq",
+        "set -u; x=a & sort $x | uniq",
+        "set -u; x=a | true; sort $x | uniq",
+        "set -u; x=a true; sort $x | uniq",
+        "set -u; x=a; unset x; sort $x | uniq",
+        "set -u; x=a; f() { local x; sort $x | uniq; }",
+        "set -u; x=a; f() { local $y; sort $x | uniq; }",
+        "set -u; x=a; declare -a x; sort $x | uniq",
+        "set -u; x=a; x=(); sort $x | uniq",
+        "set -u; x=a; mapfile x; sort $x | uniq",
+        "set -u; x=a; read -a x; sort $x | uniq",
+        "set -u; x=a; wait -p x; sort $x | uniq",
+        "set -u; local x=a; sort $x | uniq",
+        "set -u; x+=a; sort $x | uniq; y=b",
+        "set -u; x=a; \"$@\"; sort $x | uniq",
+        "set -u; f() { x=a; }; sort $x | uniq",
+        "set -u; x=a > /f; sort $x | uniq",
+    ] {
+        assert!(!is_called(text), "{text}");
+    }
+}
+
+#[test]
+fn single_commands_are_called_for_large_inputs() {
+    let path = std::env::temp_dir().join(format!("pelton-single-{}", std::process::id()));
+    std::fs::write(&path, vec![b'\n'; 4 << 20]).expect("a file");
+    let file = path.to_str().expect("UTF-8").to_owned();
+    let of = |text: &str| after(&text.replace("LARGE", &file)).replace(&file, "LARGE");
+    for (text, expected) in [
+        ("if x; then sort LARGE; fi", "if x; then PIPE --line=1 SEP sort LARGE; fi"),
+        (
+            "f=LARGE\nn=$(sort <\"$f\" 2>/dev/null)",
+            "f=LARGE\nn=$(PIPE --line=2 SEP sort <\"$f\" 2>/dev/null)",
+        ),
+        ("f=${1:-LARGE}; sort $f >a", "f=${1:-LARGE}; PIPE --line=1 SEP sort $f >a"),
+        (
+            "{ sort LARGE; } >$x/a; sort $x/a",
+            "{ PIPE --line=1 SEP sort LARGE; } >$x/a; PIPE --line=1 SEP sort $x/a",
+        ),
+        ("{ sort nosuch; sort f; }", "{ sort nosuch; sort f; }"),
+        (
+            "{ sort LARGE >&-; time sort LARGE; sort LARGE & }",
+            "{ sort LARGE >&-; time sort LARGE; sort LARGE & }",
+        ),
+        ("sort() { x; }; sort LARGE", "sort() { x; }; sort LARGE"),
+        ("{ sort LARGE <(x); }", "{ sort LARGE <(x); }"),
+    ] {
+        assert_eq!(of(text), expected);
+    }
+    std::fs::remove_file(path).expect("removed");
+}
