@@ -24,7 +24,9 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     for shell in whole::SHELLS {
         let chosen = only.is_none_or(|only| only == shell) || pattern.is_some();
         let part = if chosen { whole::run(bench, shell, pattern)? } else { before[shell].clone() };
-        results.add(shell, part);
+        if part["samples"].as_object().is_some_and(|samples| !samples.is_empty()) {
+            results.add(shell, part);
+        }
     }
     let chosen = only.is_none_or(|only| only == "loops");
     results.add("loops", if chosen { loops::run(bench)? } else { before["loops"].clone() });
