@@ -353,6 +353,7 @@ impl<'t> Reader<'t> {
 
     fn function_body(&mut self, word: &Word) -> Read<(Command, usize)> {
         let name = word.static_text().filter(|_| word.is_plain_name());
+        self.end_scopes_of_function();
         let valid = |name: &String| match self.dialect {
             Dialect::Bash => crate::assign::is_name(&name.replace('-', "_")),
             Dialect::Posix => crate::assign::is_name(name),
@@ -366,9 +367,9 @@ impl<'t> Reader<'t> {
             // bash takes the brace for the beginning of a group.
             return Stop::unsure(Unmodelled::RareForm);
         }
-        let in_function = std::mem::replace(&mut self.in_function, true);
+        let outer = self.function_from.replace(self.assigned.len());
         let body = self.compound();
-        self.in_function = in_function;
+        self.function_from = outer;
         match body? {
             Some((Command::Compound(body), end)) if body.kind != CompoundKind::Coproc => {
                 Ok((Command::Function { name }, end))

@@ -131,7 +131,7 @@ impl Reader<'_> {
                 Some("export" | "readonly") => {
                     words.iter().map(|one| plainly_assigned(one.span.of(text))).collect()
                 }
-                Some("local") if self.in_function => {
+                Some("local") if self.function_from.is_some() => {
                     words.iter().map(|one| plainly_assigned(one.span.of(text))).collect()
                 }
                 _ => return,
@@ -142,6 +142,13 @@ impl Reader<'_> {
             let scope = Span::new(item.span.end, usize::MAX);
             self.assigned.extend(names.into_iter().map(|name| Assigned { name: name.to_owned(), scope }));
         }
+    }
+
+    /// Ends the scopes of what the open function has assigned: one that it defines may run when its local variables are gone.
+    pub(crate) fn end_scopes_of_function(&mut self) {
+        let Some(from) = self.function_from else { return };
+        let end = self.c.pos;
+        self.assigned[from..].iter_mut().for_each(|one| one.scope.end = one.scope.end.min(end));
     }
 
     fn note_nested(&mut self, item: &Item) {

@@ -37,8 +37,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) loop_variables: Vec<String>,
     /// Assignments so far. The scope of those in open lists has no end yet.
     pub(crate) assigned: Vec<Assigned>,
-    /// Whether the body of a function is being read.
-    pub(crate) in_function: bool,
+    /// Where the assignments of the function begin whose body is being read.
+    pub(crate) function_from: Option<usize>,
     depth: usize,
     /// Whether a complete line of commands has been read: the shell would have run it by now.
     pub(crate) line_done: bool,
@@ -56,7 +56,7 @@ impl<'t> Reader<'t> {
             nested: Vec::new(),
             loop_variables: Vec::new(),
             assigned: Vec::new(),
-            in_function: false,
+            function_from: None,
             depth: 0,
             line_done: false,
         }

@@ -580,7 +580,7 @@ impl<'t> Reader<'t> {
         let mut reader = Reader::new(&self.c.text[..inside.end], self.dialect);
         reader.c.pos = inside.start;
         reader.loop_variables.clone_from(&self.loop_variables);
-        reader.in_function = self.in_function;
+        reader.function_from = self.function_from.map(|_| 0);
         self.reads_all_of(&mut reader)?;
         self.assigned.extend(reader.assigned);
         self.nested.extend(reader.nested.into_iter().map(|one| Nested { backquoted: true, ..one }));

@@ -47,6 +47,12 @@ fn declared(text: &str, simple: &Simple, unset: &mut BTreeSet<String>) -> Option
     let written = |word: &Word| word.span.of(text).to_owned();
     let words: Vec<String> = words.iter().map(written).collect();
     let has_options = words.iter().any(|word| word.starts_with(['-', '+']));
+    if matches!(command.as_str(), "local" | "declare" | "typeset")
+        && words.iter().any(|word| word.starts_with('-') && word.contains('n'))
+    {
+        // Another name for a variable.
+        return None;
+    }
     if !has_options && matches!(command.as_str(), "read" | "export" | "wait" | "command") {
         return Some(());
     }

@@ -218,6 +218,7 @@ fn assigned_variables_do_not_end_a_stage() {
         "set -u; x=a && true; z=$(sort $x | uniq)",
         "set -u; x=a; x+=b; mapfile -t y; sort $x | uniq",
         "set -u; x=a; z=`sort $x | uniq`",
+        "set -u; x=a; g() { f() { sort $x | uniq; }; }; g; f",
     ] {
         assert!(is_called(text), "{text}");
     }
@@ -233,6 +234,7 @@ fn assigned_variables_do_not_end_a_stage() {
         "set -u; x=a; f() { local x; sort $x | uniq; }",
         "set -u; x=a; f() { local $y; sort $x | uniq; }",
         "set -u; x=a; declare -a x; sort $x | uniq",
+        "set -u; x=a; declare -n y=x; y=(); sort $x | uniq",
         "set -u; x=a; x=(); sort $x | uniq",
         "set -u; x=a; mapfile x; sort $x | uniq",
         "set -u; x=a; read -a x; sort $x | uniq",
@@ -241,6 +243,8 @@ fn assigned_variables_do_not_end_a_stage() {
         "set -u; x+=a; sort $x | uniq; y=b",
         "set -u; x=a; \"$@\"; sort $x | uniq",
         "set -u; f() { x=a; }; sort $x | uniq",
+        "set -u; g() { local x=a; f() { sort $x | uniq; }; }; g; f",
+        "set -u; h() { local x=b; g; }; g() { x=a; f() { sort $x | uniq; }; }; h; f",
         "set -u; x=a > /f; sort $x | uniq",
     ] {
         assert!(!is_called(text), "{text}");
