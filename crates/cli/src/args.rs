@@ -17,9 +17,16 @@ pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
 
+    #[command(flatten)]
+    pub color: Color,
+}
+
+/// The option that all verbs have.
+#[derive(Args)]
+pub struct Color {
     /// When to use colours; NO_COLOR turns them off too
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: When,
+    #[arg(long = "color", global = true, value_name = "WHEN", default_value = "auto")]
+    pub when: When,
 }
 
 /// What pelton says when it is called without arguments.

@@ -1,6 +1,7 @@
 //! The `pelton` command: the only place that prints or exits.
 
 mod args;
+mod arguments;
 mod arrivals;
 mod attached_values;
 mod buffer;
@@ -40,8 +41,7 @@ mod verify;
 mod watch;
 
 use args::{Cli, Verb};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use ending::Ending;
 use std::process::ExitCode;
 
@@ -57,58 +57,33 @@ fn work() -> ExitCode {
     if let Some(args) = pipe::written_call(std::env::args_os().skip(1)) {
         return end(pipe::pipe(&args), terminal::When::Auto);
     }
-    let cli = match arguments() {
+    let cli = match arguments::read() {
         Ok(cli) => cli,
         Err(status) => return status,
     };
     let ending = match cli.verb {
-        Verb::Run(args) => run::run(&args, cli.color),
-        Verb::Time(args) => time::time(&args, cli.color),
-        Verb::Doctor(args) => doctor::doctor(&args, cli.color),
-        Verb::Watch(args) => watch::watch(&args, cli.color),
+        Verb::Run(args) => run::run(&args, cli.color.when),
+        Verb::Time(args) => time::time(&args, cli.color.when),
+        Verb::Doctor(args) => doctor::doctor(&args, cli.color.when),
+        Verb::Watch(args) => watch::watch(&args, cli.color.when),
         Verb::Stamp(args) => arrivals::stamp(&args),
-        Verb::Compare(args) => compare::compare(&args, cli.color),
+        Verb::Compare(args) => compare::compare(&args, cli.color.when),
         Verb::Pipe(args) => pipe::pipe(&args),
-        Verb::Sh(args) => run::script(args, cli.color),
-        Verb::Explain(args) => explain::explain(&args, cli.color),
+        Verb::Sh(args) => run::script(args, cli.color.when),
+        Verb::Explain(args) => explain::explain(&args, cli.color.when),
         Verb::Json(args) => json::json(&args),
         Verb::Csv(args) => csv::csv(&args),
         Verb::Copy(args) => copy::copy(&args),
-        Verb::Find(args) => find::find(&args, cli.color),
+        Verb::Find(args) => find::find(&args, cli.color.when),
         Verb::Buffer(args) => buffer::buffer(&args),
         Verb::Report(args) => report::report(&args),
-        Verb::Verify(args) => verify::verify(&args, cli.color),
+        Verb::Verify(args) => verify::verify(&args, cli.color.when),
         Verb::Man(args) => manual::man(&args, Cli::command()),
         Verb::Completions(args) => manual::completions(&args, &Cli::command()),
         Verb::Init(args) => init::init(&args, &Cli::command()),
         Verb::Line(args) => init::line(&args),
     };
-    end(ending, cli.color)
-}
-
-/// Parses the arguments. clap would write an error in pieces, between other messages.
-fn arguments() -> Result<Cli, ExitCode> {
-    Cli::try_parse_from(attached_values::separated(std::env::args_os(), Cli::command)).map_err(|error| {
-        if !error.use_stderr() {
-            error.exit();
-        }
-        let look = terminal::Look::of_stderr(terminal::When::Auto);
-        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-            && std::env::args_os().len() < 2
-        {
-            terminal::say(args::FIRST_STEPS);
-            return ExitCode::from(error.exit_code() as u8);
-        }
-        if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
-            let failure = misunderstood::unknown_verb(word, &Cli::command());
-            terminal::say(&failure.render(look));
-            return ExitCode::from(failure.status);
-        }
-        let text = error.render();
-        let color = look.color;
-        terminal::say(&if color { text.ansi().to_string() } else { text.to_string() });
-        ExitCode::from(error.exit_code() as u8)
-    })
+    end(ending, cli.color.when)
 }
 
 fn end(ending: Result<Ending, failure::Failure>, color: terminal::When) -> ExitCode {

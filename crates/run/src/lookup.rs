@@ -1,6 +1,8 @@
 //! Finds a program as a shell does.
 
 use crate::environ::Environment;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -24,6 +26,29 @@ pub fn folders(environment: &Environment) -> Vec<Vec<u8>> {
         }
     }
     folders
+}
+
+/// Finds programs, and remembers them: each name is looked for once.
+pub struct Programs<'a> {
+    environment: &'a Environment,
+    found: RefCell<BTreeMap<Vec<u8>, Option<Vec<u8>>>>,
+}
+
+impl<'a> Programs<'a> {
+    /// Makes an empty memory.
+    pub fn new(environment: &'a Environment) -> Self {
+        Programs { environment, found: RefCell::default() }
+    }
+
+    /// As [`find`].
+    pub fn find(&self, name: &[u8]) -> Option<Vec<u8>> {
+        if let Some(known) = self.found.borrow().get(name) {
+            return known.clone();
+        }
+        let found = find(name, self.environment);
+        self.found.borrow_mut().insert(name.to_vec(), found.clone());
+        found
+    }
 }
 
 /// Finds a program in these directories.

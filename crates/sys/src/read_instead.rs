@@ -14,8 +14,10 @@
 #[cfg(target_arch = "x86_64")]
 mod tracer;
 
+use object::elf::Sym64;
+use object::pod::slice_from_all_bytes;
 use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSymbol};
+use object::{Endianness, Object, ObjectSection, ReadCache, ReadRef};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -33,8 +35,10 @@ pub fn arrange(bash: &Path, script: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = File::from(rustix::fs::memfd_create("script", rustix::fs::MemfdFlags::CLOEXEC)?);
     file.write_all(content)?;
     let script = std::fs::metadata(script)?;
-    let program = std::fs::read(bash)?;
+    let program = ReadCache::new(File::open(bash)?);
     let function = Function::find(&program).ok_or(io::ErrorKind::Unsupported)?;
+    // The copy that traces needs none of it.
+    drop(program);
     tracer::attach(function, (script.dev(), script.ino()), &file)
 }
 
@@ -49,10 +53,19 @@ struct Function {
 impl Function {
     const NAME: &[u8] = b"move_to_high_fd";
 
-    fn find(program: &[u8]) -> Option<Function> {
-        let elf = ElfFile64::<Endianness>::parse(program).ok()?;
-        let symbol = elf.dynamic_symbols().find(|symbol| symbol.name_bytes() == Ok(Self::NAME))?;
-        (symbol.address() != 0).then(|| Function { after_entry: symbol.address().wrapping_sub(elf.entry()) })
+    /// Reads no more of the program than its headers and its dynamic symbols, each part at once: its symbols one by one
+    /// would be thousands of reads.
+    fn find<'a>(program: impl ReadRef<'a>) -> Option<Function> {
+        let elf = ElfFile64::<Endianness, _>::parse(program).ok()?;
+        let section = |name| elf.section_by_name(name)?.data().ok();
+        let (symbols, names) = (section(".dynsym")?, section(".dynstr")?);
+        let symbols = slice_from_all_bytes::<Sym64<Endianness>>(symbols).ok()?;
+        let is_it = |symbol: &&Sym64<Endianness>| {
+            let name = names.get(symbol.st_name.get(elf.endian()) as usize..);
+            name.and_then(|name| name.strip_prefix(Self::NAME)).is_some_and(|rest| rest.first() == Some(&0))
+        };
+        let address = symbols.iter().find(is_it)?.st_value.get(elf.endian());
+        (address != 0).then(|| Function { after_entry: address.wrapping_sub(elf.entry()) })
     }
 }
 

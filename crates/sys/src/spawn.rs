@@ -269,6 +269,36 @@ pub fn fork_copy() -> io::Result<Option<u32>> {
     unsafe { fork_here() }
 }
 
+/// Runs `work` in a copy of this process, which must have one thread. The copy exits after it, and is no child of this
+/// process: the kernel reaps it.
+///
+/// # Errors
+/// As [`spawn_worker`].
+pub(crate) fn fork_orphan(work: &mut dyn FnMut()) -> io::Result<()> {
+    check_single_thread()?;
+    let mut start = || {
+        // SAFETY: only this thread runs: the one that it borrows memory of waits, and has no others. Nothing allocates
+        // before the copy is made.
+        match unsafe { fork_here() } {
+            Ok(None) => {
+                work();
+                exit_now(0)
+            }
+            Ok(Some(_)) => 0,
+            Err(error) => error.raw_os_error().unwrap_or(1),
+        }
+    };
+    let between = match borrow::start(&mut start)? {
+        Some(between) => between,
+        None => fork(start)?,
+    };
+    match crate::wait::reap(between)?.0 {
+        crate::wait::Ended::Exited(0) => Ok(()),
+        crate::wait::Ended::Exited(code) => Err(io::Error::from_raw_os_error(code)),
+        crate::wait::Ended::Signalled(..) => Err(io::ErrorKind::Other.into()),
+    }
+}
+
 /// fork(2); `Ok(None)` in the child, which has one thread.
 ///
 /// # Safety

@@ -23,6 +23,7 @@ mod sizes;
 mod stages;
 
 use crate::environ::Environment;
+use crate::lookup::Programs;
 use crate::native::files::SMALL_LIMIT_BYTES;
 use crate::plan::{ListItem, Plan, Request, system_lacks};
 
@@ -116,10 +117,17 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     let assigned = unset.map_or(vec![], |unset| {
         script.assigned.iter().filter(|one| !unset.contains(&one.name)).cloned().collect()
     });
-    let judge =
-        stages::Judge { text, environment, manner: &manner, functions: &functions, assigned: &assigned };
+    let programs = &Programs::new(environment);
+    let judge = stages::Judge {
+        text,
+        environment,
+        programs,
+        manner: &manner,
+        functions: &functions,
+        assigned: &assigned,
+    };
     let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner };
-    let outlook = outlook::Outlook::new(text, environment);
+    let outlook = outlook::Outlook::new(text, environment, programs);
     let (mut edits, mut considered) = (Vec::new(), Vec::new());
     let sizes = sizes::Sizes::new(text, &found, request);
     for one in &found {

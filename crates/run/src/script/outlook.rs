@@ -3,7 +3,7 @@
 //! time.
 
 use crate::environ::Environment;
-use crate::lookup;
+use crate::lookup::Programs;
 use crate::parts;
 use pelton_commands::{Accept, Context, Declined, Locale, Lookup, SystemLocales, accept_with, stateless};
 use pelton_syntax::{Command, Simple, Stage, Word, WordPart};
@@ -18,18 +18,19 @@ const EXAMPLES: [Option<&str>; 5] = [Some("1"), Some("x"), Some("p"), Some("/x")
 /// What is known before the text runs.
 pub struct Outlook<'a> {
     environment: &'a Environment,
+    programs: &'a Programs<'a>,
     /// `None`: the text may set another one.
     locale: Option<Accept<Locale>>,
 }
 
 impl<'a> Outlook<'a> {
     /// Makes the outlook for this text.
-    pub fn new(text: &str, environment: &'a Environment) -> Self {
+    pub fn new(text: &str, environment: &'a Environment, programs: &'a Programs<'a>) -> Self {
         let mut names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let sets_locale = names.any(|name| name.starts_with("LC_") || name == "LANG" || name == "LANGUAGE");
         let variable = |name: &str| environment.get(name).map(|value| value.as_bytes().to_vec());
         let locale = (!sets_locale).then(|| Locale::resolve(variable, &SystemLocales::default()));
-        Outlook { environment, locale }
+        Outlook { environment, programs, locale }
     }
 
     /// Returns why a call of these stages would certainly gain nothing, to follow 'because of'.
@@ -41,7 +42,7 @@ impl<'a> Outlook<'a> {
     fn stays_a_process(&self, stage: &Stage) -> Option<String> {
         let (Some(locale), Command::Simple(simple)) = (&self.locale, &stage.command) else { return None };
         let name = simple.words.first()?.static_text()?;
-        let path = lookup::find(name.as_bytes(), self.environment)?;
+        let path = self.programs.find(name.as_bytes())?;
         let path = Path::new(OsStr::from_bytes(&path));
         let name = path.file_name()?.as_bytes();
         let locale = match locale {

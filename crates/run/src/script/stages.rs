@@ -4,7 +4,7 @@
 //! Refuses what could show the difference: an expansion that assigns, fails, counts, or runs a command.
 
 use crate::environ::Environment;
-use crate::lookup;
+use crate::lookup::Programs;
 use crate::script::ShellEffects;
 use pelton_record::Span;
 use pelton_syntax::{
@@ -15,6 +15,7 @@ use pelton_syntax::{
 pub struct Judge<'a> {
     pub text: &'a str,
     pub environment: &'a Environment,
+    pub programs: &'a Programs<'a>,
     pub manner: &'a ShellEffects,
     /// Names that are functions anywhere in the text.
     pub functions: &'a [String],
@@ -91,7 +92,7 @@ impl Judge<'_> {
         if crate::is_builtin(&name) {
             return Err(format!("`{name}`, which the shell has built in"));
         }
-        match lookup::find(name.as_bytes(), self.environment) {
+        match self.programs.find(name.as_bytes()) {
             Some(_) => Ok(()),
             None => Err(format!("`{name}`, which is not installed")),
         }

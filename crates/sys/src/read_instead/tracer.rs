@@ -2,7 +2,7 @@
 
 use super::Function;
 use crate::tracee::{self, AuxiliaryVector};
-use crate::{other_process, pipe, spawn, trace, wait};
+use crate::{other_process, pipe, spawn, trace};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,15 +13,14 @@ pub(super) fn attach(function: Function, script: (u64, u64), file: &File) -> io:
     let ready = pipe::pipe()?;
     let this = std::process::id() as libc::pid_t;
     let_trace(libc::PR_SET_PTRACER_ANY);
-    let Some(child) = spawn::fork_copy()? else {
-        // A grandchild traces: bash must not find a child that it did not start.
-        if matches!(spawn::fork_copy(), Ok(None)) && seize(this, file, &ready.write).is_ok() {
+    // Bash must not find a child that it did not start.
+    let forked = spawn::fork_orphan(&mut || {
+        if seize(this, file, &ready.write).is_ok() {
             Tracer { tracee: this, function, script, breakpoint: None, signal: 0 }.follow();
         }
-        spawn::exit_now(0);
-    };
-    wait::reap(child)?;
+    });
     drop(ready.write);
+    forked?;
     let attached = rustix::io::retry_on_intr(|| rustix::io::read(&ready.read, &mut [0; 1]));
     let_trace(0);
     if attached? == 0 { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
@@ -83,6 +82,9 @@ impl Tracer {
                 break;
             }
         }
+        // Bash, which wakes on the same processor, need not wait until this process has ended.
+        // SAFETY: changes an attribute of this process; the arguments are numbers.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
         // The end of this process detaches as well.
         let _ = trace::request(libc::PTRACE_DETACH, self.tracee, self.signal);
     }
