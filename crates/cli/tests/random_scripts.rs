@@ -151,6 +151,71 @@ const FLAT: [&str; 13] = [
     "ls > nosuch/x",
 ];
 
+/// What gives variables values under `set -u`, takes them away, and uses them.
+const SCOPES: [&str; 45] = [
+    "local v",
+    "u=w",
+    "v=",
+    "export v=w",
+    "readonly u=w",
+    "unset v",
+    "(v=w)",
+    "{ v=w; }",
+    "v=w &",
+    "v=w | cat",
+    "true && v=w",
+    "false && v=w",
+    "if test -e nosuch; then v=w; fi",
+    "v=w true",
+    "read v < w",
+    "v=nosuch; v=w >o",
+    "for v in w; do :; done",
+    "for v in; do :; done",
+    "case w in w) v=w;; esac",
+    "while v=w; do break; done",
+    ": ${v:=w}",
+    "call",
+    "call",
+    "call",
+    "call | cat",
+    "(call)",
+    "$(call)",
+    "trap 'sort $v | uniq' EXIT",
+    "return 3",
+    "sort $v | uniq; echo in $?",
+    "sort \"$v\" | uniq -c || echo no",
+    "echo `sort $v | tail -n 1`",
+    "sort $u $v | uniq",
+    "sort w | uniq > $v.out",
+    "for i in 1 2; do sort $v | head -n 1; done",
+    "sort l > $v.l",
+    "x=$(sort -rn l $v); echo ${#x}",
+    "sort -u l nosuch >o; echo $?",
+    "sort $v l >nosuch/o; echo $?",
+    "sort l >l2; sort l2 | head -n 1",
+    "grep -c 7 l",
+    "awk '{n += $1} END {print n}' l",
+    "sort l & wait $!; echo $?",
+    "if sort -c l 2>o; then echo sorted; fi",
+    "{ sort l; } | tail -n 1",
+];
+const FUNCTIONS: [&str; 3] = ["f", "g", "h"];
+const SCOPES_OF_FUNCTIONS: [&str; 3] = ["local v=w", "local v=w", "local u=w v=w"];
+const SCOPES_OF_BASH: [&str; 12] = [
+    "v+=w",
+    "declare v=w",
+    "declare -a v",
+    "v=()",
+    "v=(w)",
+    "v[1]=w",
+    "declare -n u=v",
+    "mapfile -t v <w",
+    "read -a v <w",
+    "printf -v v w",
+    "typeset v",
+    "exec 7>&-; wait -n",
+];
+
 struct Scripts(Random);
 
 impl Scripts {
@@ -203,7 +268,47 @@ impl Scripts {
         lines.join("\n") + "\n"
     }
 
+    /// Picks a few commands that set, unset and use variables. Few: one `unset` anywhere is enough that nothing is certainly
+    /// set.
+    fn vocabulary(&mut self, shell: &str) -> Vec<&'static str> {
+        let mut own = vec!["v=w", "call", "sort $v | uniq; echo in $?"];
+        own.extend((0..1 + self.0.below(4)).map(|_| self.0.pick(&SCOPES)));
+        if shell == "bash" && self.0.one_in(3) {
+            own.push(self.0.pick(&SCOPES_OF_BASH));
+        }
+        own
+    }
+
+    /// Returns commands of the vocabulary, and functions of such. `callable`: what they may call. A function calls only
+    /// those behind it in the alphabet: none calls itself.
+    fn scopes(&mut self, vocabulary: &[&str], depth: usize, callable: &[&str]) -> String {
+        let mut lines = Vec::new();
+        for _ in 0..2 + self.0.below(3) {
+            lines.push(match self.0.below(6) {
+                0 | 1 if depth < 3 => {
+                    let at = self.0.below(FUNCTIONS.len());
+                    let body = self.scopes(vocabulary, depth + 1, &FUNCTIONS[at + 1..]);
+                    format!("{}() {{\n{body}\n}}", FUNCTIONS[at])
+                }
+                2 if depth > 0 => self.0.pick(&SCOPES_OF_FUNCTIONS).to_owned(),
+                _ => {
+                    let called = if callable.is_empty() { ":" } else { self.0.of(callable) };
+                    self.0.of(vocabulary).replace("call", called)
+                }
+            });
+        }
+        lines.join("\n")
+    }
+
     fn script(&mut self, shell: &str) -> String {
+        if self.0.one_in(3) {
+            let vocabulary = self.vocabulary(shell);
+            let own = self.0.pick(&["", "set -e\n", "trap 'echo bye' EXIT\n"]);
+            return format!(
+                "set -u\n{own}{}\nf\ng\nh\necho end $LINENO\n",
+                self.scopes(&vocabulary, 0, &FUNCTIONS)
+            );
+        }
         if self.0.below(8) == 0 {
             return self.flat();
         }
@@ -235,6 +340,7 @@ fn run(argv: &[&str], script: &str) -> Outcome {
     for name in ["d", "d d", "bin"] {
         std::fs::create_dir(path(name)).expect("made");
     }
+    std::fs::write(path("l"), large()).expect("written");
     for (name, text) in [
         ("w", "b\na\nb\nc\n"),
         ("n", "3\n10\n2\n2\n"),
@@ -256,12 +362,20 @@ fn run(argv: &[&str], script: &str) -> Outcome {
     Outcome { status: output.status.code(), out: text(&output.stdout), messages, files }
 }
 
+/// Returns lines enough for calls of single commands.
+fn large() -> &'static str {
+    static TEXT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        (0..20_000_u32).map(|number| format!("{}\n", number.wrapping_mul(2_654_435_761) >> 8)).collect()
+    });
+    &TEXT
+}
+
 fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
     for entry in std::fs::read_dir(folder).expect("readable").flatten() {
         let name = format!("{name}/{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
             collect(&entry.path(), &name, files);
-        } else {
+        } else if !["/l", "/s.sh"].contains(&name.as_str()) {
             files.insert(
                 name,
                 String::from_utf8_lossy(&std::fs::read(entry.path()).expect("read")).into_owned(),

@@ -17,6 +17,10 @@ fn without_pid(line: &[u8]) -> Vec<u8> {
     if let Some((before, name)) = text.split_once("/cutmp") {
         return format!("{before}/cutmpXXXXXX{}", name.get(6..).unwrap_or_default()).into_bytes();
     }
+    // What bash says of a job that a subshell has inherited.
+    if let Some((before, _)) = text.split_once("wait_for: No record of process ") {
+        return format!("{before}wait_for: No record of process PID\n").into_bytes();
+    }
     let head = place(&text);
     let rest = text[head.len()..].trim_start();
     let after = rest.trim_start_matches(|char: char| char.is_ascii_digit());
