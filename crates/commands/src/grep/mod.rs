@@ -62,8 +62,6 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName, Unsuitable::Variable("GREP_OPTIONS")],
     probes: &[],
     cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {
-        // Whole words are checked one by one, as the real grep does.
-        _ if cost::has_option(args, b'w') => Rate::both(1.6, 1.4, 0.2),
         (true, _) => Rate::both(1.2, 0.15, 0.0),
         (_, true) => Rate::both(7.5, 3.5, 0.5),
         _ => Rate::both(1.6, 0.4, 0.2),

@@ -132,11 +132,15 @@ const STEP: usize = (BUFFER - PAGES) as usize / 2;
 
 /// Returns the length of the longest line in bytes, if above [`STEP`]; otherwise any number up to that.
 fn longest(lines: &[u8]) -> usize {
-    let line_at = |at: usize| {
+    let (mut longest, mut at) = (0, STEP);
+    while at < lines.len() {
         let start = memrchr(b'\n', &lines[..at]).map_or(0, |newline| newline + 1);
-        memchr(b'\n', &lines[at..]).map_or(lines.len(), |newline| at + newline + 1) - start
-    };
-    (STEP..lines.len()).step_by(STEP).map(line_at).max().unwrap_or(0)
+        let end = memchr(b'\n', &lines[at..]).map_or(lines.len(), |newline| at + newline + 1);
+        longest = longest.max(end - start);
+        // A line is looked at once, however long it is.
+        at = end.next_multiple_of(STEP);
+    }
+    longest
 }
 
 #[cfg(test)]
