@@ -344,6 +344,10 @@ pub struct PipeArgs {
     #[arg(long, value_name = "OPTIONS")]
     pub shell_options: Option<OsString>,
 
+    /// Nothing else reads the standard input: stages may read more of it than they need
+    #[arg(long)]
+    pub own_input: bool,
+
     /// Standard input of the first stage
     #[arg(long, value_name = "FILE")]
     pub read: Option<OsString>,

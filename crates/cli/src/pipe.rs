@@ -35,6 +35,7 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         script: None,
         shell_flags: vec![],
         shell,
+        owns_input: args.own_input,
     };
     let request = match text.len() <= LONGEST {
         true => request(text, shell, vec![]),
@@ -88,6 +89,10 @@ pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs
             call.words.push(arg);
             break;
         };
+        if option == b"own-input" {
+            call.own_input = true;
+            continue;
+        }
         let (name, value) = option.split_once_at(b'=')?;
         let value = || Some(OsStr::from_bytes(value).to_owned());
         match name {

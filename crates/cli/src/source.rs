@@ -64,7 +64,15 @@ fn text_request(
     environment: &Environment,
 ) -> Result<Request, Failure> {
     let shell = find_shell(shell.unwrap_or(OsStr::new("bash")), environment)?;
-    Ok(Request { text, name: shell.name.clone(), args: vec![], script: None, shell_flags: vec![], shell })
+    Ok(Request {
+        text,
+        name: shell.name.clone(),
+        args: vec![],
+        script: None,
+        shell_flags: vec![],
+        shell,
+        owns_input: false,
+    })
 }
 
 /// Finds the shell that the user named.
@@ -120,6 +128,7 @@ fn script(
         script: again.then(|| file.to_path_buf()),
         shell_flags,
         shell,
+        owns_input: false,
     })
 }
 

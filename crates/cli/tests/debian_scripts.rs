@@ -94,6 +94,7 @@ fn request(path: &Path, shell: &str, environment: &Environment) -> Option<Reques
         script: Some(path.into()),
         shell_flags: vec![],
         shell,
+        owns_input: false,
     })
 }
 

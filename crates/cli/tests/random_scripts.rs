@@ -27,7 +27,7 @@ const REPETITIONS: usize = 20;
 /// After so many differences, the rest is not looked at.
 const MOST: usize = 5;
 
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 20] = [
     "sort w",
     "cat w",
     "sort $x",
@@ -38,6 +38,11 @@ const SOURCES: [&str; 15] = [
     "tr a b < $x",
     "sort < \"$x\"",
     "printf '%s\\n' z y \"$x\"",
+    "printf '%s\\n' \"$x\"",
+    "echo \"$x\"",
+    "echo \"$p\"",
+    "echo \"$i b\"",
+    "echo \"$e\"",
     "seq 5",
     "sort -n n",
     "cat $e w",
@@ -93,8 +98,12 @@ const COMPOUNDS: [&str; 11] = [
     "until false; do\n…\nbreak; done",
     "run() { echo \"+ $*\"; \"$@\"; }\nrun echo a\n…",
 ];
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 17] = [
     "x='a b'",
+    "x=-n p=-nb",
+    "x=-",
+    "x=$(seq 999)",
+    "x='b\na' p='\tq'",
     "o='o p'",
     "o='*'",
     "o=",
@@ -315,7 +324,10 @@ impl Scripts {
         let mut lines = vec!["i=0 x=w e= p=a o=out".to_owned()];
         for _ in 0..self.0.below(3) {
             let setting = self.0.pick(&SETTINGS);
-            if shell == "bash" || !["shopt", "pipefail", "$'"].iter().any(|own| setting.contains(own)) {
+            // dash names other lines behind a word whose value holds newlines (docs/design/scripts.md).
+            if shell == "bash"
+                || !["shopt", "pipefail", "$'", "seq", "\n"].iter().any(|own| setting.contains(own))
+            {
                 lines.push(setting.to_owned());
             }
         }

@@ -104,7 +104,10 @@ const BOTH: &[Case] = &[
     case(1, "for i in 1; do seq 100000 | sed 3q | tail -n 1; done"),
     // Single commands over large files.
     case(1, "if true; then sort -u sub/large; fi"),
-    case(2, "f=sub/large; n=$(sort \"$f\"); for i in 1; do sort -r <$f >out 2>&1; done; echo \"$n\" | wc -l"),
+    case(
+        2,
+        "f=sub/large; n=$(sort \"$f\"); for i in 1; do sort -r <$f >out 2>&1; done; echo \"$n\" x | wc -l",
+    ),
     case(
         1,
         "f() { sort $x $1; }; x=sub/large; f -r >out; f nosuch; echo $?; if sort $x -k; then echo no; fi",
@@ -138,6 +141,25 @@ const BOTH: &[Case] = &[
 
 /// For bash alone.
 const BASH: &[Case] = &[
+    // What `echo` prints, given to the call.
+    case(
+        1,
+        "for x in a -n -e '-n x' 'a\\nb' 'ä-b' ''; do y=$(echo \"$x\" | sed s/a/b/ | tr b c); echo \"[$y]\"; done",
+    ),
+    case(0, "f() { echo \"$1\" | grep -q b && echo yes; }; f ab; f; f -n; ! f c; echo $?"),
+    case(1, "set -eu; x=q; for i in 1; do y=$(printf '%s\\n' \"$x-$i\" | cut -c1); echo $y; done"),
+    case(1, "x=$(seq 2000); for i in 1; do echo \"$x\" | tail -n 2 | sort; echo ${#x}; done"),
+    case(1, "set -o pipefail; x=b; if echo \"a $x\" | grep c | cat; then echo no; else echo $?; fi"),
+    case(1, "x=b; x=$(echo \"$x\" | head -n 1 | sed p >out; echo $?); echo \"$x\"; cat out"),
+    case(1, "for x in a; do echo \"$x\" | sort nosuch - | uniq; echo $?; done"),
+    case(1, "x=(a b); for i in 1; do y=$(echo \"$x\" | sed s/a/c/); echo \"$y\"; done"),
+    case(
+        0,
+        "for i in 1; do echo -n \"$i\" | sed s/a/b/; echo \"$i\" b | sed s/a/b/; echo \"$?\" | sed s/0/1/; done",
+    ),
+    case(0, "echo() { printf '%s!\\n' \"$@\"; }; for i in 1; do echo \"$i\" | sed s/1/2/; done"),
+    case(0, "set -u; for i in 1; do y=$(echo \"$nosuch\" | sed s/a/b/); echo \"no $?\"; done"),
+    case(0, "for x in a; do echo \"$x\" | sed s/a/b/ & wait; done"),
     case(1, "set -o pipefail; for i in 1; do grep nosuch a | sort; echo $?; done"),
     case(1, "set -o pipefail; set +o pipefail; for i in 1; do grep nosuch a | sort; echo $?; done"),
     case(1, "for i in 1 2; do grep nosuch a | sort; echo $?; set -o pipefail; done"),

@@ -30,6 +30,8 @@ pub struct Request {
     pub shell_flags: Vec<OsString>,
     /// The shell for the text.
     pub shell: Shell,
+    /// Whether nothing else reads its standard input: where a stage leaves that does not matter.
+    pub owns_input: bool,
 }
 
 impl Request {
@@ -45,6 +47,7 @@ impl Request {
             args: &self.args,
             environment,
             flags,
+            owns_input: self.owns_input,
             execed: false,
             memo: Memo::default(),
         }

@@ -35,17 +35,21 @@ pub struct Behaviour {
     pub state_columns: usize,
     /// Whether the message about a process ended by SIGTERM shows its command.
     pub names_terminated: bool,
+    /// Whether a small here-string is surely a pipe, which needs no place on a disk: in bash since 5.1.
+    pub fills_pipes: bool,
 }
 
 impl Behaviour {
     /// The behaviour of this dialect, for bash in this version; of an unknown one, as the tested bash 5.2.
     fn of(dialect: Option<Dialect>, version: Option<(u32, u32)>) -> Self {
-        let version = version.unwrap_or((5, 2));
         let is_bash = dialect == Some(Dialect::Bash);
+        let fills_pipes = is_bash && version.is_some_and(|version| version >= (5, 1));
+        let version = version.unwrap_or((5, 2));
         Behaviour {
             counts_itself_in_stages: !is_bash || version >= (5, 2),
             state_columns: if version >= (5, 3) { 27 } else { 24 },
             names_terminated: version >= (5, 3),
+            fills_pipes,
         }
     }
 }
@@ -88,6 +92,11 @@ impl Shell {
             let is_bash = self.dialect == Some(Dialect::Bash);
             Behaviour::of(self.dialect, is_bash.then(|| bash_version(&self.path, environment)).flatten())
         })
+    }
+
+    /// See [`Behaviour::fills_pipes`].
+    pub(crate) fn fills_pipes(&self, environment: &Environment) -> bool {
+        self.behaviour(environment).fills_pipes
     }
 
     /// Returns the call that runs `text` with these flags, `$0` and arguments.

@@ -341,6 +341,8 @@ pub struct Surroundings<'a> {
     pub environment: &'a Environment,
     /// Flags a shell must be given: `-o pipefail`.
     pub flags: &'a [&'a str],
+    /// Whether nothing else reads the standard input.
+    pub owns_input: bool,
     /// Whether the shell would become this stage's program instead of starting it.
     pub execed: bool,
     /// Facts found for one stage that hold for the others.

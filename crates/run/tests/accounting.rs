@@ -16,6 +16,7 @@ fn observed(text: &str) -> Execution {
         script: None,
         shell_flags: vec![],
         shell,
+        owns_input: false,
     };
     let plan = plan(&request, &environment).expect("the text is shell");
     let options = Options::FAITHFULLY;

@@ -225,7 +225,7 @@ fn understand(
         context: None,
         command: Err(Declined::new("")),
         stateless: Err(Declined::new(NOT_KNOWN)),
-        shares_stdin: position.first && !reads_file,
+        shares_stdin: position.first && !reads_file && !around.owns_input,
         redirects_stdout: writes_file,
         redirects_stdin: reads_file,
         ends_without_reading: false,

@@ -1,6 +1,7 @@
 //! Writes calls into a text: the words of the stages are unchanged, only the text between them changes.
 
 use super::ShellEffects;
+use super::echoed::Echoed;
 use super::stages::expands_unquoted;
 use crate::shell::Shell;
 use pelton_record::Span;
@@ -45,7 +46,7 @@ impl Writer<'_> {
     /// # Errors
     /// As [`Writer::call`].
     pub fn single(&self, stage: &Stage, of: &Nested) -> Result<Vec<Edit>, String> {
-        let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[]);
+        let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[], false);
         refuse_escapes(&beginning, of)?;
         Ok(vec![Edit { span: Span::new(stage.span.start, stage.span.start), text: beginning, stages: 1 }])
     }
@@ -58,7 +59,7 @@ impl Writer<'_> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
-        let beginning = self.beginning(&self.lines(stages, of), &redirects);
+        let beginning = self.beginning(&self.lines(stages, of), &redirects, !from_first);
         refuse_escapes(&beginning, of)?;
         let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
@@ -86,6 +87,50 @@ impl Writer<'_> {
         } else {
             self.guarded(span, &split, edits)
         }
+    }
+
+    /// Makes a call of these stages, all behind `first`, whose word it gets as a here-string. `None` if the text around it
+    /// does not allow that.
+    pub fn fed(
+        &self,
+        echoed: &Echoed<'_>,
+        first: &Stage,
+        stages: &[Stage],
+        of: &Nested,
+    ) -> Option<Vec<Edit>> {
+        let (from, to) = (first.span.start, stages.last()?.span.end);
+        let (begin, span) = (stages[0].span.start, Span::new(from, to));
+        let names = stages.iter().flat_map(|stage| &stage.redirects).filter_map(option_and_file);
+        let expands = names.map(|(_, file)| file.span.of(self.text)).any(expands_unquoted);
+        // Alone, the command starts as soon as the call would, and beside `echo`.
+        if stages.len() < 2 && !of.substituted {
+            return None;
+        }
+        if of.background || expands || span.of(self.text).contains('\n') {
+            return None;
+        }
+        let edits = self.call(stages, of, false).ok()?;
+        let moved =
+            |edit: Edit| Edit { span: Span::new(edit.span.start - begin, edit.span.end - begin), ..edit };
+        let call = apply(&self.text[begin..to], edits.into_iter().map(moved).collect());
+        let Echoed { word, test } = echoed;
+        let (before, after) = match of.substituted {
+            false => (format!("if {test}; then {call} <<< {word}; else "), "; fi"),
+            true if self.is_alone(of) => (format!("{test} && exec {call} <<< {word}; "), ""),
+            true => return None,
+        };
+        let edit = |at: usize, text: String, stages: usize| Edit { span: Span::new(at, at), text, stages };
+        Some(vec![edit(from, before, 1 + stages.len()), edit(to, after.to_owned(), 0)])
+    }
+
+    /// Whether a `$(…)` or `` `…` `` consists of the pipeline.
+    fn is_alone(&self, of: &Nested) -> bool {
+        let Span { start, end } = of.pipeline.span;
+        let blanks = [' ', '\t'];
+        let (before, after) =
+            (self.text[..start].trim_end_matches(blanks), self.text[end..].trim_start_matches(blanks));
+        let (open, close) = if of.backquoted { ("`", "`") } else { ("$(", ")") };
+        !of.pipeline.negated && before.ends_with(open) && after.starts_with(close)
     }
 
     /// Adds a test of the expanded file names, by which bash runs either the pipeline or the call: a name of several
@@ -129,7 +174,8 @@ impl Writer<'_> {
         lines.join(",")
     }
 
-    fn beginning(&self, line: &str, redirects: &[&Redirect]) -> String {
+    /// Writes the call up to its first stage. `owns_input`: whether its input is a pipe from the stage before.
+    fn beginning(&self, line: &str, redirects: &[&Redirect], owns_input: bool) -> String {
         let Caller { program, options, separator } = self.caller;
         let mut words = vec![quoted(program), "pipe".to_owned()];
         words.extend(options.iter().map(|option| quoted(option)));
@@ -139,6 +185,9 @@ impl Writer<'_> {
         words.push(format!("--name=\"{name}\" --line={line}"));
         if self.effects.pipefail && self.dialect == Dialect::Bash {
             words.push("--shell-options=\"$SHELLOPTS\"".to_owned());
+        }
+        if owns_input {
+            words.push("--own-input".to_owned());
         }
         words.extend(redirects.iter().filter_map(|redirect| self.option(redirect)));
         words.push(separator.clone());

@@ -15,6 +15,7 @@
 
 mod assigned;
 mod calls;
+mod echoed;
 mod launch;
 mod outlook;
 mod position;
@@ -244,6 +245,9 @@ fn consider(
     let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())
         .map(|(at, stage)| judge.stage(stage, at == 0, at == last, found))
         .collect();
+    if let Some(edits) = fed_by_echo(found, judge, &judged, outlook, writer) {
+        return (edits, None);
+    }
     let mut reason = judged.iter().find_map(|one| one.clone().err());
     let mut edits = Vec::new();
     let mut at = 0;
@@ -262,6 +266,24 @@ fn consider(
         at += run.max(1);
     }
     (edits, reason)
+}
+
+/// Returns the call of all stages behind an `echo`, which gets what that would print; `None` if they need the process.
+fn fed_by_echo(
+    found: &Nested,
+    judge: &stages::Judge<'_>,
+    judged: &[Result<(), String>],
+    outlook: &outlook::Outlook<'_>,
+    writer: &Writer<'_>,
+) -> Option<Vec<Edit>> {
+    let (first, rest) = found.pipeline.stages.split_first()?;
+    if rest.is_empty() || judged[1..].iter().any(Result::is_err) {
+        return None;
+    }
+    let echoed = echoed::Echoed::of(first, found, judge)?;
+    // The first time, bash may be asked its version.
+    let gains = outlook.nothing_gained(rest).is_none() && writer.shell.fills_pipes(judge.environment);
+    gains.then(|| writer.fed(&echoed, first, rest, found))?
 }
 
 #[cfg(test)]

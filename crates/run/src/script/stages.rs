@@ -98,7 +98,8 @@ impl Judge<'_> {
         }
     }
 
-    fn word(&self, word: &Word, of: &Nested) -> Result<(), String> {
+    /// Checks whether a word is expanded in a call as in a stage.
+    pub fn word(&self, word: &Word, of: &Nested) -> Result<(), String> {
         word.parts.iter().try_for_each(|part| match part {
             WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::AnyText | WordPart::AnyChar => Ok(()),
             WordPart::Tilde => Ok(()),

@@ -12,6 +12,7 @@ fn rewritten(text: &str) -> Result<Rewritten, String> {
         script: None,
         shell_flags: vec![],
         shell,
+        owns_input: false,
     };
     let caller = Caller { program: "P".into(), options: vec![], separator: "SEP".into() };
     rewrite(&request, &environment, &caller)
@@ -54,7 +55,7 @@ fn redirections_go_with_the_call() {
     );
     assert_eq!(
         after("sort a 2>/dev/null | uniq | head"),
-        "sort a 2>/dev/null | PIPE --line=1 SEP uniq SEP head"
+        "sort a 2>/dev/null | PIPE --line=1 --own-input SEP uniq SEP head"
     );
 }
 
@@ -77,7 +78,7 @@ fn pipelines_in_the_background_and_behind_documents_are_called() {
     assert_eq!(after("sort a | uniq & wait"), "PIPE --line=1 SEP sort a SEP uniq <&0 & wait");
     assert_eq!(
         after("if x; then cat <<E | sort | uniq\nx\nE\nfi"),
-        "if x; then cat <<E | PIPE --line=1 SEP sort SEP uniq\nx\nE\nfi"
+        "if x; then cat <<E | PIPE --line=1 --own-input SEP sort SEP uniq\nx\nE\nfi"
     );
     assert_eq!(after("PATH=/x:$PATH; sort a | uniq"), "PATH=/x:$PATH; PIPE --line=1 SEP sort a SEP uniq");
 }
@@ -93,9 +94,9 @@ fn lines_stay_where_they_are() {
 fn part_of_a_pipeline_is_called() {
     assert_eq!(
         after("while read -r x; do echo \"$x\"; done <f | tr a b | sort | tee x"),
-        "while read -r x; do echo \"$x\"; done <f | PIPE --line=1 SEP tr a b SEP sort SEP tee x"
+        "while read -r x; do echo \"$x\"; done <f | PIPE --line=1 --own-input SEP tr a b SEP sort SEP tee x"
     );
-    assert_eq!(after("foo | sort | uniq | bar"), "foo | PIPE --line=1 SEP sort SEP uniq | bar");
+    assert_eq!(after("foo | sort | uniq | bar"), "foo | PIPE --line=1 --own-input SEP sort SEP uniq | bar");
     assert_eq!(after("sort a | foo | uniq"), "sort a | foo | uniq");
 }
 
@@ -248,6 +249,48 @@ fn assigned_variables_do_not_end_a_stage() {
         "set -u; x=a > /f; sort $x | uniq",
     ] {
         assert!(!is_called(text), "{text}");
+    }
+}
+
+#[test]
+fn what_echo_prints_goes_to_the_call() {
+    for (text, expected) in [
+        (
+            "y=$(echo \"$x\" | sed p | sort)",
+            "y=$([[ ${#x} -lt 1000 && \"$x\" != -* ]] && exec PIPE --line=1 --own-input SEP sed p SEP sort <<< \"$x\"; \
+             echo \"$x\" | sed p | sort)",
+        ),
+        (
+            "! printf '%s\\n' \"a$1$x\" | sort | uniq > o",
+            "! if [[ ${#1}+${#x} -lt 999 ]]; then PIPE --line=1 --own-input --write=o SEP sort SEP uniq  <<< \"a$1$x\"; \
+             else printf '%s\\n' \"a$1$x\" | sort | uniq > o; fi",
+        ),
+        (
+            "y=`echo \"a $x\" | sort`",
+            "y=`[[ ${#x} -lt 998 ]] && exec PIPE --line=1 --own-input SEP sort <<< \"a $x\"; echo \"a $x\" | sort`",
+        ),
+    ] {
+        assert_eq!(after(text), expected);
+    }
+    for text in [
+        "echo \"$x\" | sort",
+        "echo $x | sort | uniq",
+        "y=$(echo a | sort)",
+        "y=$(echo \"$x\" \"$y\" | sort)",
+        "y=$(echo -n \"$x\" | sort)",
+        "y=$(echo \"-$x\" | sort)",
+        "y=$(echo \"${x:-a}\" | sort)",
+        "y=$(echo \"$x\" 2>/f | sort)",
+        "y=$(echo \"$x\" | sort; :)",
+        "y=$(! echo \"$x\" | sort)",
+        "(echo \"$x\" | sort) | z",
+        "z <(echo \"$x\" | sort)",
+        "y=$(echo \"$x\" | sort | z)",
+        "y=$(echo \"$RANDOM\" | sort)",
+        "y=$(printf \"$x\" | sort)",
+        "echo() { :; }; y=$(echo \"$x\" | sort)",
+    ] {
+        assert!(!after(text).contains("<<<"), "{text}");
     }
 }
 
