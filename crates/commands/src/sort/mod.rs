@@ -42,14 +42,15 @@ mod topk;
 mod version;
 
 use crate::Family;
+use crate::bytes::nul_line_ends::NulEndsLines;
 use crate::locale::collation::Collation;
 use crate::tool::cost::{self, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -78,7 +79,7 @@ fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 pub(crate) static TOOL: Tool = Tool {
     name: "sort",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
@@ -135,6 +136,38 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// The row of busybox' `sort`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(|args, context| accept(args, context).map(NulEndsLines::of)),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-t:", "-k2"], "a:2\nb:1\n", b"b:1\na:2\n")],
+);
+
+/// Lines whose keys are equal it leaves in another order if a key is reversed, unless `-s` is given. 1.35 confuses `-s` and
+/// `-u`. Numbers that it reads otherwise are for the kernel to find.
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let (mut is_stable, mut has_reversed_key) = (false, false);
+    let is_s =
+        |arg: &Vec<u8>| arg.len() > 1 && arg[0] == b'-' && arg[1..].iter().all(|byte| b"nrus".contains(byte));
+    for arg in args.iter().filter(|arg| is_s(arg)) {
+        is_stable |= arg.contains(&b's');
+    }
+    let fits = |letter, value: &[u8]| match letter {
+        b'k' => {
+            has_reversed_key |= value.contains(&b'r');
+            value.iter().all(|byte| byte.is_ascii_digit() || b",nr".contains(byte))
+        }
+        b't' => value.len() == 1 && value.is_ascii(),
+        _ => false,
+    };
+    let flags: &[u8] = if is_stable { b"nrs" } else { b"nru" };
+    match busybox::has_only(args, flags, fits) && (is_stable || !has_reversed_key) {
+        true => None,
+        false => busybox::OTHER_CALLS,
+    }
+}
 
 /// The row of uutils' `sort`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
