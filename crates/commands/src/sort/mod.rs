@@ -145,28 +145,22 @@ static BUSYBOX: Tool = busybox::row(
     &[Probe::prints(&["-t:", "-k2"], "a:2\nb:1\n", b"b:1\na:2\n")],
 );
 
-/// Lines whose keys are equal it leaves in another order if a key is reversed, unless `-s` is given. 1.35 confuses `-s` and
-/// `-u`. Numbers that it reads otherwise are for the kernel to find.
+/// More bytes are blanks between fields. Lines that compare equal it leaves in another order if a key is reversed or `-s` is
+/// given, and of those with equal keys `-u` keeps another one. Numbers that it reads otherwise are for the kernel to find.
 fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
-    let (mut is_stable, mut has_reversed_key) = (false, false);
-    let is_s =
-        |arg: &Vec<u8>| arg.len() > 1 && arg[0] == b'-' && arg[1..].iter().all(|byte| b"nrus".contains(byte));
-    for arg in args.iter().filter(|arg| is_s(arg)) {
-        is_stable |= arg.contains(&b's');
-    }
+    let mut has_key = false;
     let fits = |letter, value: &[u8]| match letter {
         b'k' => {
-            has_reversed_key |= value.contains(&b'r');
-            value.iter().all(|byte| byte.is_ascii_digit() || b",nr".contains(byte))
+            has_key = true;
+            value.iter().all(|byte| byte.is_ascii_digit() || b",n".contains(byte))
         }
         b't' => value.len() == 1 && value.is_ascii(),
         _ => false,
     };
-    let flags: &[u8] = if is_stable { b"nrs" } else { b"nru" };
-    match busybox::has_only(args, flags, fits) && (is_stable || !has_reversed_key) {
-        true => None,
-        false => busybox::OTHER_CALLS,
-    }
+    let is_simple = busybox::has_only(args, b"nru", fits);
+    let has = |letter| versions::may_have(args, &[letter]);
+    let is_served = is_simple && (!has_key || has(b't')) && !(has(b'u') && (has_key || has(b'n')));
+    if is_served { None } else { busybox::OTHER_CALLS }
 }
 
 /// The row of uutils' `sort`.
@@ -194,7 +188,11 @@ fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str
     if versions::may_have(args, b"k") && !versions::may_have(args, b"t") {
         return Some("keys between blanks");
     }
-    if args.iter().any(|arg| !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiMV".contains(byte))) {
+    let names_order = |arg: &Vec<u8>| {
+        let may_be_key = arg.starts_with(b"-") || arg.first().is_some_and(u8::is_ascii_digit);
+        may_be_key && !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiMV".contains(byte))
+    };
+    if args.iter().any(names_order) {
         return Some("keys of orders other than of numbers");
     }
     // With `-k1r` it leaves what is in order as it is.

@@ -101,13 +101,13 @@ static BUSYBOX: Tool = busybox::row(
 );
 
 fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
-    let fits = |letter, value: &[u8]| match letter {
-        b'n' | b'c' => busybox::is_number(value),
+    let fits = |letter, value: &[u8]| (letter == b'n' || letter == b'c') && busybox::is_number(value);
+    let rest = match args {
         // `-5`
-        b'0'..=b'9' => value.iter().all(u8::is_ascii_digit),
-        _ => false,
+        [first, rest @ ..] if first.strip_prefix(b"-").is_some_and(busybox::is_number) => rest,
+        args => args,
     };
-    if busybox::has_only(args, b"qv", fits) { None } else { busybox::OTHER_CALLS }
+    if busybox::has_only(rest, b"qv", fits) { None } else { busybox::OTHER_CALLS }
 }
 
 /// The row of uutils' `head`.

@@ -105,8 +105,8 @@ fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
         (letter == b'n' || letter == b'c') && busybox::is_number(value.strip_prefix(b"+").unwrap_or(value))
     };
     // A header names the standard input otherwise.
-    let is_odd = |arg: &Vec<u8>| arg.starts_with(b"+") || arg == b"-";
-    match args.iter().any(is_odd) || !busybox::has_only(args, b"qv", fits) {
+    let has_odd = args.first().is_some_and(|arg| arg.starts_with(b"+")) || args.iter().any(|arg| arg == b"-");
+    match has_odd || !busybox::has_only(args, b"qv", fits) {
         true => busybox::OTHER_CALLS,
         false => None,
     }

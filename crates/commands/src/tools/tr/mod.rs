@@ -117,11 +117,11 @@ fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     }
     let is_option = |arg: &&Vec<u8>| arg.len() > 1 && arg.starts_with(b"-");
     let is_plain = |(at, set): (usize, &Vec<u8>)| {
-        !without_classes(set, at == 0).contains(&b'[') && has_plain_escapes(set)
+        !set.is_empty() && !without_classes(set, at == 0).contains(&b'[') && has_plain_escapes(set)
     };
     match args.iter().skip_while(is_option).enumerate().all(is_plain) {
         true => None,
-        false => Some("classes, repetitions and escapes"),
+        false => Some("classes, repetitions, escapes and empty sets"),
     }
 }
 
