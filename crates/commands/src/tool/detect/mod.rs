@@ -382,7 +382,8 @@ impl ProgramInspector for SystemProbe {
         if probes.is_empty() {
             return None;
         }
-        if !has_utf8() {
+        // busybox stands on systems without such a locale, and has no patches for characters.
+        if tool.family != Family::Busybox && !has_utf8() {
             return Some("C.UTF-8 is not installed, in which patched ones could be told".to_owned());
         }
         let odd = probes.iter().find(|probe| !probe.is_shown_by(path))?;
@@ -556,6 +557,8 @@ mod tests {
         assert!(known("rev", "rev from util-linux 2.38.1").is_tested(Family::UtilLinux));
         assert!(known("gawk", "GNU Awk 5.2.1, API 3.2, PMA Avon 8-g1").is_tested(Family::Gawk));
         assert!(known("mawk", "mawk 1.3.4 20200120").is_tested(Family::Mawk));
+        let busybox = "BusyBox v1.37.0 (Debian 1:1.37.0-6+b9) multi-call binary.";
+        assert_eq!(known("sort", busybox).describe(), "busybox 1.37.0 (Debian)");
         let bash = "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)";
         assert!(known("bash", bash).is_tested(Family::Bash));
     }
