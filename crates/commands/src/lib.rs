@@ -90,7 +90,10 @@ pub fn accept_with(
         let what = context.implementation.describe();
         return Declined::because(format!("{shown} is {what}, which differs: {difference}"));
     }
-    let accepted = match tool.as_installed(&context.implementation).accept {
+    // Of tools with names of their own (`awk` may be gawk) the messages show the name called.
+    let installed = tool.as_installed(&context.implementation);
+    let row = if installed.name == tool.name { installed } else { tool };
+    let accepted = match row.accept {
         Acceptor::Alone(accept) => accept(args, context),
         Acceptor::WithLookup(accept) => accept(args, context, references),
         Acceptor::NoKernel => Declined::because("there is no kernel"),
