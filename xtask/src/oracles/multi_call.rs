@@ -105,7 +105,7 @@ impl MultiCall {
             .arg(self.program)
             // Nothing of it belongs among what the checkout is built into.
             .env_remove("CARGO_TARGET_DIR");
-        step(&format!("build uutils {} (two minutes)", self.version), &mut build)
+        step(&format!("build uutils {} (some minutes)", self.version), &mut build)
     }
 
     /// Makes a link for each of its tools, and checks the version.
