@@ -129,7 +129,8 @@ fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 fn has_plain_escapes(set: &[u8]) -> bool {
     let mut rest = set;
     while let Some(at) = memchr::memchr(b'\\', rest) {
-        let is_octal = |digits: &[u8]| digits[0] <= b'3' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let is_octal =
+            |digits: &[u8]| digits[0] <= b'3' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
         rest = match &rest[at + 1..] {
             [b'n' | b'r' | b't' | b'\\', rest @ ..] => rest,
             [first, second, third, rest @ ..] if is_octal(&[*first, *second, *third]) => rest,
