@@ -68,11 +68,12 @@ Usage: cargo xtask COMMAND
                 --quick: small inputs, minutes; --gather: only the report, of the records that are there
   fuzz        kernels, pipelines, expressions and parsers put to the test, in turns with fresh seeds:
                 fuzz [--minutes N] [--seed S] [--only kernels,pipelines,regex,parsers,json,csv] [--jobs N] [--record DIR]
-                --oracle debian-13,… or --all-oracles: kernels against the tools of other releases, see oracles
+                --oracle debian-13,uutils-0.8,… or --all-oracles: kernels against the tools of other systems, see oracles
                 --only awk,sed: of the kernels those of awks and sed; --record: what they did is added to DIR/comparisons.md
-  oracles     makes roots of other Debian releases, outside the checkout, whose tools kernels are compared with:
-                oracles [NAME…] [--clean]   names: debian-11, debian-12, debian-13, debian-sid (these if none is given),
-                debian-12-arm64 (by QEMU, which root must let run foreign programs)
+  oracles     makes tools of other systems, outside the checkout, that kernels are compared with: oracles [NAME…] [--clean]
+                names: debian-11, debian-12, debian-13, debian-sid: roots of these releases;
+                uutils-0.7, uutils-0.8, uutils-0.12, busybox-1.35, busybox-1.37, busybox-1.38: one program each;
+                debian-12-arm64: a root (by QEMU, which root must let run foreign programs), not made if no name is given
   roots       the cases, the kernels and the README's pipelines inside those roots, with their shell, tools, locales and C library
               (needs root): roots [NAME…] [--topic T]… [--comparisons N] [--size MB] [--results DIR]
               --size 0: no pipelines

@@ -52,9 +52,9 @@ impl Options {
                 other => return Err(other.unexpected().into()),
             }
         }
-        options.names.iter().try_for_each(|name| oracles::known(name))?;
+        options.names.iter().try_for_each(|name| oracles::machine(name).map(drop))?;
         if options.names.is_empty() {
-            options.names = oracles::of_this_machine();
+            options.names = oracles::roots_of_this_machine();
         }
         Ok(options)
     }

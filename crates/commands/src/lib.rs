@@ -20,6 +20,7 @@ use tool::interface::NoLookup;
 
 pub use bytes::distinct_lines::sort_uniq;
 pub use bytes::line_count::LineCount;
+pub use bytes::nul_line_ends::with_nul_line_ends;
 pub use bytes::sets::{ByteMap, ByteSet};
 pub use bytes::translate::ByteMapKernel;
 pub use locale::installed::{Characters, LocaleStore, NumberFormat, SystemLocales};
@@ -89,7 +90,10 @@ pub fn accept_with(
         let what = context.implementation.describe();
         return Declined::because(format!("{shown} is {what}, which differs: {difference}"));
     }
-    let accepted = match tool.accept {
+    // Of tools with names of their own (`awk` may be gawk) the messages show the name called.
+    let installed = tool.as_installed(&context.implementation);
+    let row = if installed.name == tool.name { installed } else { tool };
+    let accepted = match row.accept {
         Acceptor::Alone(accept) => accept(args, context),
         Acceptor::WithLookup(accept) => accept(args, context, references),
         Acceptor::NoKernel => Declined::because("there is no kernel"),

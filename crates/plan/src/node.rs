@@ -2,6 +2,7 @@
 
 use crate::join_of_pipes::Piped;
 use pelton_commands::cost::Rate;
+use pelton_commands::with_nul_line_ends;
 use pelton_commands::{
     Accept, Accepted, ByteMap, ByteMapKernel, ChildProgram, Class, Copies, Ending, Input, SortOptions,
     UniqOptions,
@@ -31,6 +32,8 @@ pub struct Node {
     /// Whether it must read a pipe itself instead of getting another kernel's output (see
     /// [`pelton_commands::InputFacts::depends_on_reads`]).
     pub needs_pipe: bool,
+    /// Whether a NUL ends a line of its input (see [`pelton_commands::InputFacts::nul_ends_lines`]).
+    pub nul_ends_lines: bool,
     /// The kernel's cost per byte read, in ns; `None` if not measured.
     pub ns_per_byte: Option<f64>,
 }
@@ -107,6 +110,7 @@ impl Node {
             as_pipe: false,
             from_end: facts.input.needed_end,
             needs_pipe: facts.input.depends_on_reads,
+            nul_ends_lines: facts.input.nul_ends_lines,
             work: Work::Own { stage, accepted },
             resume,
             ns_per_byte: rate.and_then(|rate| rate.native),
@@ -115,10 +119,18 @@ impl Node {
 
     /// Merges this node and the next one into one that never falls back, with this cost per byte in ns.
     pub fn with(&self, next: &Node, work: Work, ns_per_byte: Option<f64>) -> Node {
-        let Node { inputs, as_pipe, .. } = self.clone();
-        let stages = self.stages.start..next.stages.end;
-        let needs_pipe = self.needs_pipe || next.needs_pipe;
-        Node { stages, inputs, as_pipe, work, resume: Vec::new(), from_end: None, needs_pipe, ns_per_byte }
+        let Node { inputs, as_pipe, nul_ends_lines, .. } = self.clone();
+        Node {
+            stages: self.stages.start..next.stages.end,
+            inputs,
+            as_pipe,
+            from_end: None,
+            needs_pipe: self.needs_pipe || next.needs_pipe,
+            nul_ends_lines,
+            work,
+            resume: Vec::new(),
+            ns_per_byte,
+        }
     }
 
     /// Returns its command, if it is the work of a single stage.
@@ -193,6 +205,7 @@ impl Node {
         let kernel = match &self.work {
             Work::Own { accepted, .. } => accepted.command.kernel()?,
             Work::Map { map, .. } => Box::new(ByteMapKernel::new(map)),
+            Work::Made { make, .. } if self.nul_ends_lines => with_nul_line_ends(make()?),
             Work::Made { make, .. } => make()?,
         };
         Ok(if self.as_pipe { Box::new(Piped::new(kernel, self.inputs.len())) } else { kernel })

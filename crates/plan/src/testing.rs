@@ -210,10 +210,11 @@ fn node_text(node: &Node, planned: &Planned) -> String {
 }
 
 /// Runs the plan in memory with all rules, and with none, over several texts in blocks of several sizes, and
-/// compares the outputs and the last status; with coreutils of another version as well, if that runs natively.
+/// compares the outputs and the last status; with coreutils of another version and with busybox as well, if these run
+/// natively.
 pub(crate) fn assert_same(text: &str) {
     let without = Switches { without: RULES.iter().map(|rule| rule.name.to_owned()).collect(), only: vec![] };
-    for of_family in [Implementation::tested, other_version] {
+    for of_family in [Implementation::tested, other_version, as_busybox] {
         let plan = |switches| planned_with(of_family, Locale::C, text, false, switches);
         let (rewritten, plain) = (plan(&Switches::default()), plan(&without));
         if of_family(Family::GnuCoreutils) == Implementation::tested(Family::GnuCoreutils) {
@@ -223,7 +224,8 @@ pub(crate) fn assert_same(text: &str) {
         }
         for data in DATA {
             for block_bytes in [1, 7, 4096] {
-                let (expected, got) = (run(&plain, data, block_bytes), run(&rewritten, data, block_bytes));
+                let Some(expected) = run(&plain, data, block_bytes) else { continue };
+                let got = run(&rewritten, data, block_bytes).expect("no hand-over");
                 assert_eq!(got, expected, "{text} over {data:?} in blocks of {block_bytes}");
             }
         }
@@ -238,6 +240,16 @@ fn other_version(family: Family) -> Implementation {
     }
 }
 
+/// Returns busybox, of which most applets take a NUL for the end of a line.
+fn as_busybox(family: Family) -> Implementation {
+    match family {
+        Family::GnuCoreutils => {
+            Implementation::Known { family: Family::Busybox, version: "1.37.0 (Debian)".to_owned() }
+        }
+        family => Implementation::tested(family),
+    }
+}
+
 /// The contents of the files f and g and of the standard input.
 const DATA: &[[&[u8]; 3]] = &[
     [b"", b"", b""],
@@ -247,17 +259,23 @@ const DATA: &[[&[u8]; 3]] = &[
     [b"{\"a\": [1, {\"b a\": \"x\"}]}", b"[\"a\", 1] {", b"null"],
     [b"1\x802\n3\n5\n", b"", b""],
     [b"\n", b"\n\nccc\xc3\xa9\n", b"b\nb\n"],
+    [b"b\0a 1\nb\0a 2\0\0", b"\0a\0", b"x\0y\nx\0"],
 ];
 
-fn run(planned: &Planned, data: &[&[u8]; 3], block_bytes: usize) -> (Vec<u8>, i32) {
+/// Returns the output and the last status; `None` if busybox' real sort would have to go on.
+fn run(planned: &Planned, data: &[&[u8]; 3], block_bytes: usize) -> Option<(Vec<u8>, i32)> {
     let [Segment::Native { nodes, .. }] = planned.segments.as_slice() else {
         panic!("not one native segment")
     };
     let kernels: Vec<Box<dyn Kernel>> = nodes.iter().map(|node| node.kernel().expect("a kernel")).collect();
     let mut chain = Chain::new(kernels);
     let mut out = Vec::new();
-    drive(&mut chain, &nodes[0].inputs, data, block_bytes, &mut out).expect("no hand-over");
-    (out, chain.statuses().last().copied().unwrap_or(0))
+    if let Err(interruptions) = drive(&mut chain, &nodes[0].inputs, data, block_bytes, &mut out) {
+        let is_number = |one: &Interruption| one.reason.contains("numbers that only it reads");
+        assert!(interruptions.iter().all(is_number), "{interruptions:?}");
+        return None;
+    }
+    Some((out, chain.statuses().last().copied().unwrap_or(0)))
 }
 
 fn drive(

@@ -10,7 +10,7 @@ use pelton_parallel::Helpers;
 use pelton_stream::{Holding, PlainFile};
 
 use super::lines::{Lines, wave_bytes};
-use super::order::{LineOrder, Rules};
+use super::order::{LineOrder, NANS_MAX, Rules};
 use super::output::Output;
 use super::print::Style;
 use super::run::{Index, SortedRun};
@@ -363,7 +363,7 @@ impl Collector {
         for line in text.split_inclusive(|byte| *byte == terminator) {
             if line.len() > LONG_LINE_BYTES {
                 self.seal();
-                self.nans += usize::from(self.order.has_nan(&line[..line.len() - 1]));
+                self.nans += self.order.nans(&line[..line.len() - 1]);
                 self.runs.push(SortedRun {
                     arena: line.to_vec(),
                     pieces: vec![Index::One],
@@ -376,9 +376,9 @@ impl Collector {
         }
     }
 
-    /// Whether there are lines that only the real sort can order: two NaNs.
+    /// Whether there are lines that only the real sort can order: two NaNs, or numbers that only busybox' sort reads.
     pub(crate) fn is_beyond_us(&self) -> bool {
-        self.nans + self.building.nans() > 1
+        self.nans + self.building.nans() > NANS_MAX
     }
 
     /// Returns the table of counts, if all lines were counted.

@@ -187,7 +187,7 @@ impl Kernel for SortKernel {
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let State::Reading(collector) = &self.state {
             if collector.is_beyond_us() {
-                return Err(self.hand_over(0, "several NaNs: sort compares what is not defined"));
+                return Err(self.hand_over(0, "several NaNs, or numbers that only it reads"));
             }
             self.start_printing();
         }

@@ -157,9 +157,7 @@ impl Lines {
         self.arena.extend_from_slice(text);
         if order.may_meet_nan() {
             let mean = length.mean(text, self.terminator);
-            each_line(text, self.terminator, mean, |start, end| {
-                self.nans += usize::from(order.has_nan(&text[start..end]))
-            });
+            each_line(text, self.terminator, mean, |start, end| self.nans += order.nans(&text[start..end]));
         }
         if !self.helpers.may_help() {
             self.index_alone(order, length);

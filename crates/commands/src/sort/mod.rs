@@ -42,14 +42,15 @@ mod topk;
 mod version;
 
 use crate::Family;
+use crate::bytes::nul_line_ends::NulEndsLines;
 use crate::locale::collation::Collation;
 use crate::tool::cost::{self, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, without_output_file};
-use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_9_2_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_stream::Kernel;
 use std::io;
 
@@ -78,7 +79,7 @@ fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 pub(crate) static TOOL: Tool = Tool {
     name: "sort",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
@@ -136,6 +137,32 @@ pub(crate) static TOOL: Tool = Tool {
     ),
 };
 
+/// The row of busybox' `sort`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(|args, context| accept(args, context).map(NulEndsLines::of)),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-t:", "-k2"], "a:2\nb:1\n", b"b:1\na:2\n")],
+);
+
+/// More bytes are blanks between fields. Lines that compare equal it leaves in another order if a key is reversed or `-s` is
+/// given, and of those with equal keys `-u` keeps another one. Numbers that it reads otherwise are for the kernel to find.
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let mut has_key = false;
+    let fits = |letter, value: &[u8]| match letter {
+        b'k' => {
+            has_key = true;
+            value.iter().all(|byte| byte.is_ascii_digit() || b",n".contains(byte))
+        }
+        b't' => value.len() == 1 && value.is_ascii(),
+        _ => false,
+    };
+    let is_simple = busybox::has_only(args, b"nru", fits);
+    let has = |letter| versions::may_have(args, &[letter]);
+    let is_served = is_simple && (!has_key || has(b't')) && !(has(b'u') && (has_key || has(b'n')));
+    if is_served { None } else { busybox::OTHER_CALLS }
+}
+
 /// The row of uutils' `sort`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
@@ -161,7 +188,11 @@ fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str
     if versions::may_have(args, b"k") && !versions::may_have(args, b"t") {
         return Some("keys between blanks");
     }
-    if args.iter().any(|arg| !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiMV".contains(byte))) {
+    let names_order = |arg: &Vec<u8>| {
+        let may_be_key = arg.starts_with(b"-") || arg.first().is_some_and(u8::is_ascii_digit);
+        may_be_key && !arg.starts_with(b"-f") && arg.iter().any(|byte| b"bdfghiMV".contains(byte))
+    };
+    if args.iter().any(names_order) {
         return Some("keys of orders other than of numbers");
     }
     // With `-k1r` it leaves what is in order as it is.

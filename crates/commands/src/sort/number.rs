@@ -32,11 +32,41 @@ pub struct Signs {
     pub thousands: u8,
     /// Whether carriage returns and form feeds may precede a number, as in uutils' sort.
     pub after_returns: bool,
+    /// Whether numbers are read as `strtod` reads them, as in busybox' sort. Its kernel orders the
+    /// [plain](is_plain) ones only.
+    pub as_strtod: bool,
 }
 
 impl Signs {
     /// The signs of C, POSIX and C.UTF-8.
-    pub const C: Signs = Signs { point: b'.', thousands: STRAY_SEPARATOR, after_returns: false };
+    pub const C: Signs =
+        Signs { point: b'.', thousands: STRAY_SEPARATOR, after_returns: false, as_strtod: false };
+}
+
+/// Whether `strtod` and sort read the same number at the beginning of a text: one of a few digits, or none.
+pub(crate) fn is_plain(text: &[u8]) -> bool {
+    const DIGITS_MAX: usize = 15;
+    let blanks = text.iter().take_while(|byte| is_blank(**byte)).count();
+    let text = &text[blanks..];
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    let digits = unsigned.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    let (number, rest) = unsigned.split_at(digits);
+    let begins_another = match rest.first() {
+        // White space of C, a second sign.
+        Some(b'+' | b'-' | b'\t'..=b'\r' | b' ') => number.is_empty(),
+        // An infinity, or none.
+        Some(b'i' | b'I' | b'n' | b'N') => {
+            number.is_empty()
+                && rest.first_chunk::<3>().is_some_and(|name| {
+                    name.eq_ignore_ascii_case(b"inf") || name.eq_ignore_ascii_case(b"nan")
+                })
+        }
+        // A hexadecimal number, an exponent.
+        Some(b'x' | b'X' | b'e' | b'E' | b'p' | b'P' | &STRAY_SEPARATOR) => true,
+        _ => false,
+    };
+    let points = number.iter().filter(|byte| **byte == b'.').count();
+    digits <= DIGITS_MAX && points < 2 && !begins_another
 }
 
 /// Whether sort skips the byte before a number, and treats it as white space between fields.
@@ -192,6 +222,16 @@ fn push_digits<'a>(mut digits: impl Iterator<Item = &'a u8>, out: &mut Vec<u8>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_numbers_are_the_same_to_strtod() {
+        for text in ["", "12", " \t-3.5 x", "007", "abc", "5 e3", ".5", "12,000", "-", "next", "in"] {
+            assert!(is_plain(text.as_bytes()), "{text}");
+        }
+        for text in ["1e3", "+5", "0x10", "inf", "-NaN", "\r5", "- 5", "1.2.3", "1234567890123456"] {
+            assert!(!is_plain(text.as_bytes()), "{text}");
+        }
+    }
 
     fn numeric(text: &str) -> Vec<u8> {
         let mut out = Vec::new();

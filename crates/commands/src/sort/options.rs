@@ -277,7 +277,8 @@ impl SortOptions {
         };
         let numbers = context.locale.numbers.unwrap_or(NumberFormat::C);
         let thousands = numbers.thousands.unwrap_or(none);
-        let signs = Signs { point: numbers.point, thousands, after_returns: is_uutils };
+        let as_strtod = context.implementation.family() == Some(Family::Busybox);
+        let signs = Signs { point: numbers.point, thousands, after_returns: is_uutils, as_strtod };
         options.conventions = Conventions { collation: context.locale.collation()?, signs };
         options.check(context)?;
         Ok(options)
@@ -341,7 +342,8 @@ impl SortOptions {
         // Input beyond memory goes to the real sort as one stream: a line without terminator would be joined
         // with the next input's first line.
         if self.inputs.len() > 1 && self.order().may_meet_nan() {
-            return Declined::because("-g of several inputs");
+            let letter = if self.conventions.signs.as_strtod { "-n" } else { "-g" };
+            return Declined::because(format!("{letter} of several inputs"));
         }
         if self.mode != Mode::Sort && self.order().may_meet_nan() {
             return Declined::because("-g with -m or -C may meet two NaNs");

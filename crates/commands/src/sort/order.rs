@@ -7,6 +7,7 @@ use crate::locale::encodings::compare_encoded;
 
 use super::float::is_nan;
 use super::key::{Conventions, Key, Kind};
+use super::number::is_plain;
 use super::text::window;
 
 /// The tie-break between lines with equal keys.
@@ -127,6 +128,9 @@ pub(crate) enum KeyPlace {
     Appended,
 }
 
+/// So many NaNs the kernel orders as the real sort does.
+pub(super) const NANS_MAX: usize = 1;
+
 impl LineOrder {
     /// Orders by these keys, with this field separator (or blanks); `reverse` and `stable` as in `-r` and
     /// `-s`. With `-u`, pass `stable`: the first of equal lines is kept.
@@ -198,21 +202,31 @@ impl LineOrder {
         })
     }
 
-    /// Whether some key is compared as in `-g`: there may be lines that only the real sort can order.
+    /// Whether some key is compared as in `-g`, or as in `-n` of busybox: there may be lines that only the real sort can
+    /// order.
     pub fn may_meet_nan(&self) -> bool {
-        self.general_keys().next().is_some()
+        self.keys_of(Kind::General).next().is_some() || self.strtod_keys().next().is_some()
     }
 
-    /// Whether a number of this line is NaN.
-    pub(crate) fn has_nan(&self, line: &[u8]) -> bool {
-        self.general_keys().any(|key| {
+    /// Returns how far this line is from being ordered by the kernel: 1 if a number of it is NaN, of which it orders one;
+    /// more if another number is only known to the real sort.
+    pub(crate) fn nans(&self, line: &[u8]) -> usize {
+        let number = |key: &Key| {
             let (from, to) = key.range(line, self.separator);
-            is_nan(&line[from..to])
-        })
+            &line[from..to]
+        };
+        let has_nan = self.keys_of(Kind::General).any(|key| is_nan(number(key)));
+        let is_beyond = self.strtod_keys().any(|key| !is_plain(number(key)));
+        usize::from(has_nan) + if is_beyond { NANS_MAX + 1 } else { 0 }
     }
 
-    fn general_keys(&self) -> impl Iterator<Item = &Key> {
-        self.steps.iter().map(|step| &step.key).filter(|key| key.kind == Kind::General)
+    fn keys_of(&self, kind: Kind) -> impl Iterator<Item = &Key> {
+        self.steps.iter().map(|step| &step.key).filter(move |key| key.kind == kind)
+    }
+
+    /// Returns the keys whose numbers `strtod` reads.
+    fn strtod_keys(&self) -> impl Iterator<Item = &Key> {
+        self.keys_of(Kind::Numeric).filter(|_| self.conventions.signs.as_strtod)
     }
 
     pub(crate) fn descending(&self) -> bool {

@@ -122,6 +122,9 @@ pub struct InputFacts {
     pub reads_again: Option<&'static str>,
     /// Whether its output depends only on the set of input lines, not their order (`sort`).
     pub ignores_order: bool,
+    /// Whether a NUL ends a line of its input, as a newline does (busybox). Its kernel takes care of that; a kernel that a
+    /// rule makes in its place has to ([`with_nul_line_ends`](crate::with_nul_line_ends)).
+    pub nul_ends_lines: bool,
     /// A string without which a line changes neither the output nor the status: `grep key` ignores lines
     /// without `key`.
     pub required_substring: Option<Vec<u8>>,

@@ -2,6 +2,7 @@
 //! implementation behind a name.
 
 pub mod argv;
+pub(crate) mod busybox;
 pub(crate) mod context;
 pub mod cost;
 pub(crate) mod count;

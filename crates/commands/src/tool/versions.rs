@@ -157,7 +157,7 @@ mod tests {
         for version in ["0.7.0", "0.8.0", "0.12.0"] {
             for (name, args) in [
                 ("sort", &["-r"][..]),
-                ("sort", &["-t,", "-k2,2"]),
+                ("sort", &["-t,", "-k2,2", "bigfile"]),
                 ("uniq", &["-c"]),
                 ("cut", &["-d,", "-f2"]),
                 ("tr", &["[:upper:]", "[:lower:]"]),
@@ -176,6 +176,8 @@ mod tests {
                 ("seq", &["-ws:", "3"]),
                 ("seq", &["-s", "-w", "3"]),
                 ("basename", &["-s", "-a", "a"]),
+                ("nl", &["-d", "x"]),
+                ("tr", &["-c", "-", "[:upper:]a"]),
             ] {
                 assert!(!served(name, version, args), "{name} {args:?} of {version}");
             }
@@ -194,6 +196,58 @@ mod tests {
         assert!(!served("sort", "0.8.0", &["-rn"]) && !served("sort", "0.8.0", &["-t,", "-k2,2n"]));
         assert!(served("nl", "0.7.0", &["-ba"]) && !served("nl", "0.2.2", &["-ba"]));
         assert!(!served("sort", "0.0.30", &["-n"]) && !served("sort", "0.9.0", &["-n"]));
+    }
+
+    #[test]
+    fn applets_of_busybox_are_served_in_their_simplest_forms() {
+        let served = |name: &str, version: &str, args: &[&str]| {
+            let implementation =
+                Implementation::Known { family: crate::Family::Busybox, version: version.to_owned() };
+            let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+            let context = Context { locale: crate::Locale::C, implementation };
+            crate::accept(name.as_bytes(), &args, &context).is_ok()
+        };
+        for version in crate::tool::busybox::COMPARED {
+            for (name, args) in [
+                ("cat", &["a", "b"][..]),
+                ("head", &["-n", "5"]),
+                ("head", &["-5"]),
+                ("tail", &["-n", "+2"]),
+                ("wc", &["-l"]),
+                ("cut", &["-d", " ", "-f2-3"]),
+                ("tr", &["-cs", "A-Za-z", "\\n"]),
+                ("tr", &["[:upper:]", "[:lower:]"]),
+                ("sort", &["-rn"]),
+                ("sort", &["-t,", "-k2,2n"]),
+                ("uniq", &["-c"]),
+                ("seq", &["-w", "8", "12"]),
+                ("tac", &[]),
+            ] {
+                assert!(served(name, version, args), "{name} {args:?} of {version}");
+            }
+            for (name, args) in [
+                ("cat", &["-n"][..]),
+                ("head", &["-n", "-5"]),
+                ("tail", &["+2"]),
+                ("wc", &["-l", "a", "b"]),
+                ("wc", &[]),
+                ("cut", &["-f2,3"]),
+                ("tr", &["[:graph:]", "a"]),
+                ("tr", &["\\-a", "b"]),
+                ("sort", &["-nu"]),
+                ("sort", &["-k2"]),
+                ("sort", &["-rs"]),
+                ("sort", &["-t,", "-k2,2nr"]),
+                ("sort", &["--reverse"]),
+                ("uniq", &["in", "-c"]),
+                ("seq", &["1.5"]),
+                ("nl", &[]),
+                ("grep", &["a"]),
+            ] {
+                assert!(!served(name, version, args), "{name} {args:?} of {version}");
+            }
+        }
+        assert!(!served("cat", "1.37.0", &[]) && !served("cat", "1.36.1 (Debian)", &[]));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::{self, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_simd::byte_masks::{self, RANGES, STEP};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 
@@ -77,7 +77,7 @@ struct Cat {
 pub(crate) static TOOL: Tool = Tool {
     name: "cat",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
@@ -101,6 +101,14 @@ pub(crate) static TOOL: Tool = Tool {
         &["-n", "-b", "-s", "-A", "-E", "-T", "-v", "-e", "-t", "-u", "-sn", "-bs", "--number"],
     ),
 };
+
+/// The row of busybox' `cat`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox::no_options)],
+    &[Probe::prints(&[], "a", b"a")],
+);
 
 /// The row of uutils' `cat`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);

@@ -8,8 +8,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::{COREUTILS_8_32_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
@@ -56,7 +56,7 @@ pub struct Head {
 pub(crate) static TOOL: Tool = Tool {
     name: "head",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
@@ -91,6 +91,24 @@ pub(crate) static TOOL: Tool = Tool {
         ],
     ),
 };
+
+/// The row of busybox' `head`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-c", "1"], "ab", b"a")],
+);
+
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let fits = |letter, value: &[u8]| (letter == b'n' || letter == b'c') && busybox::is_number(value);
+    let rest = match args {
+        // `-5`
+        [first, rest @ ..] if first.strip_prefix(b"-").is_some_and(busybox::is_number) => rest,
+        args => args,
+    };
+    if busybox::has_only(rest, b"qv", fits) { None } else { busybox::OTHER_CALLS }
+}
 
 /// The row of uutils' `head`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);

@@ -115,7 +115,8 @@ static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_
 fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     // Where no number is, it leaves room for a separator of one character.
     let is_odd = |arg: &Vec<u8>| arg.starts_with(b"-") && arg.iter().any(u8::is_ascii_digit);
-    if args.iter().any(is_odd) || versions::may_have(args, b"s") {
+    // A section delimiter of one character of several bytes it takes for two.
+    if args.iter().any(is_odd) || versions::may_have(args, b"ds") {
         return Some("separators and negative values");
     }
     let operands = args.iter().filter(|arg| *arg == b"-" || !arg.starts_with(b"-")).count();

@@ -6,8 +6,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::{COREUTILS_8_32_TO_9_0, COREUTILS_TO_9_7, COREUTILS_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::decimal::Decimal;
@@ -41,7 +41,7 @@ struct Seq {
 pub(crate) static TOOL: Tool = Tool {
     name: "seq",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Never,
@@ -64,6 +64,25 @@ pub(crate) static TOOL: Tool = Tool {
         operands: &["@p", "@N", "@n @N", "1 3 @N", "@N -2 1", "-- -5 5", "0.5 3"],
     },
 };
+
+/// The row of busybox' `seq`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-w", "9", "10"], "", b"09\n10\n")],
+);
+
+/// It widens numbers to the step as well.
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let numbers = args.iter().rev().take_while(|arg| busybox::is_number(arg)).count();
+    let (options, numbers) = args.split_at(args.len() - numbers);
+    let flags: &[u8] = if numbers.len() < 3 { b"w" } else { b"" };
+    let is_simple = !numbers.is_empty()
+        && options.iter().all(|arg| arg.len() > 1 && arg.starts_with(b"-"))
+        && busybox::has_only(options, flags, |letter, _| letter == b's');
+    if is_simple { None } else { busybox::OTHER_CALLS }
+}
 
 /// The row of uutils' `seq`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);

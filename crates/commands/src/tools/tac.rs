@@ -11,8 +11,8 @@ use crate::tool::io_errors::{
     self, Caller, IoErrors, STDIO_BUFFER_BYTES, StandardOutput, Unreadable, WriteFailure,
 };
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::OtherVersions;
+use crate::tool::{busybox, uutils};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
@@ -44,7 +44,7 @@ struct Tac {
 pub(crate) static TOOL: Tool = Tool {
     name: "tac",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -58,6 +58,14 @@ pub(crate) static TOOL: Tool = Tool {
     verifiable: true,
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),
 };
+
+/// The row of busybox' `tac`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox::no_options)],
+    &[Probe::prints(&[], "a\nb\n", b"b\na\n")],
+);
 
 /// The row of uutils' `tac`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);

@@ -8,8 +8,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::OtherVersions;
+use crate::tool::{busybox, uutils};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Outcome};
 use std::io;
 
@@ -64,7 +64,7 @@ struct Tail {
 pub(crate) static TOOL: Tool = Tool {
     name: "tail",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -91,6 +91,26 @@ pub(crate) static TOOL: Tool = Tool {
         &["-n@n", "-n @N", "-@n", "-c@N", "-n +@n", "-c +@N", "+@n", "-q", "-v", "-z", "-n+@N", "--lines=@n"],
     ),
 };
+
+/// The row of busybox' `tail`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-n", "+2"], "a\nb\n", b"b\n")],
+);
+
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let fits = |letter, value: &[u8]| {
+        (letter == b'n' || letter == b'c') && busybox::is_number(value.strip_prefix(b"+").unwrap_or(value))
+    };
+    // A header names the standard input otherwise.
+    let has_odd = args.first().is_some_and(|arg| arg.starts_with(b"+")) || args.iter().any(|arg| arg == b"-");
+    match has_odd || !busybox::has_only(args, b"qv", fits) {
+        true => busybox::OTHER_CALLS,
+        false => None,
+    }
+}
 
 /// The row of uutils' `tail`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);

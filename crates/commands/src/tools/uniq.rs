@@ -3,13 +3,14 @@
 //! Declined: `--group`, an output operand, obsolete `-N` and `+N`, and whatever uniq reports as an error.
 
 use crate::Family;
+use crate::bytes::nul_line_ends::NulEndsLines;
 use crate::tool::cost::Rate;
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool};
-use crate::tool::uutils;
 use crate::tool::versions::{self, OtherVersions};
+use crate::tool::{busybox, uutils};
 use std::io;
 use std::ops::Range;
 
@@ -220,7 +221,7 @@ fn difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
 pub(crate) static TOOL: Tool = Tool {
     name: "uniq",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: false },
@@ -271,12 +272,27 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
+/// The row of busybox' `uniq`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(|args, context| accept(args, context).map(NulEndsLines::of)),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-c"], "a\na\n", b"      2 a\n")],
+);
+
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    if busybox::has_only(args, b"cdu", |_, _| false) { None } else { busybox::OTHER_CALLS }
+}
+
 /// The row of uutils' `uniq`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
-fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+fn uutils_difference(args: &[Vec<u8>], context: &Context) -> Option<&'static str> {
     if uutils::has_odd_value(args, b"sw") {
         return Some("a value behind several letters");
+    }
+    if context.locale.ctype != Charset::C && versions::may_have(args, b"sw") {
+        return Some("characters in UTF-8");
     }
     if versions::may_have(args, b"f") {
         return Some("fields that are skipped");

@@ -138,8 +138,10 @@ pub fn apply(rule: &Rule, nodes: &mut Vec<Node>, site: &Site) -> Vec<Decision> {
     while at + 1 < nodes.len() {
         let stages = nodes[at].stages.start..nodes[at + 1].stages.end;
         let mut saves_ns_per_byte = None;
-        let outcome = match (rule.rewrite)(&nodes[at], &nodes[at + 1], site).map(|made| made.and_then(framed))
-        {
+        let made = (rule.rewrite)(&nodes[at], &nodes[at + 1], site);
+        let made =
+            made.map(|made| made.and_then(framed).and_then(|made| same_lines(&nodes[at..at + 2], made)));
+        let outcome = match made {
             Some(Ok(Rewrite { nodes: made, gain })) => {
                 saves_ns_per_byte = saving(&nodes[at..at + 2], &made, site);
                 let count = made.len();
@@ -165,6 +167,15 @@ fn saving(before: &[Node], after: &[Node], site: &Site) -> Option<f64> {
         nodes.iter().map(|node| Some(site.shares[node.stages.start] * node.ns_per_byte?)).sum()
     };
     Some((cost(before)? - cost(after)?).max(0.0))
+}
+
+/// Declines a rewrite that no longer takes NULs for line ends, as one of the two commands does.
+fn same_lines(before: &[Node], rewrite: Rewrite) -> Accept<Rewrite> {
+    let takes_nuls = |nodes: &[Node]| nodes.iter().any(|node| node.nul_ends_lines);
+    if takes_nuls(before) && !takes_nuls(&rewrite.nodes) {
+        return pelton_commands::Declined::because("one of them takes NULs for the ends of lines");
+    }
+    Ok(rewrite)
 }
 
 /// Declines records across files: after a cat was dropped, files run into each other and can be cut anywhere,

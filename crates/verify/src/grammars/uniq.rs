@@ -50,6 +50,7 @@ pub fn text(rng: &mut Rng) -> Vec<u8> {
             5 => line.make_ascii_uppercase(),
             6 => line.push(rng.pick(alphabet)),
             7 => _ = line.pop(),
+            8 => line.extend_from_slice(rng.pick(&["é", "è", "日"]).as_bytes()),
             _ => line = (0..rng.below(8)).map(|_| rng.pick(alphabet)).collect(),
         }
         text.extend_from_slice(&line);

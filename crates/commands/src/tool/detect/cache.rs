@@ -87,7 +87,7 @@ impl Store for CacheFile {
 }
 
 /// The number grows with every change of what is probed.
-const HEADER: &str = "pelton implementations 6";
+const HEADER: &str = "pelton implementations 7";
 
 /// Encodes one line per program: device, inode, time, size, family or `?`, version or line, path. Skips paths that
 /// are not UTF-8 or hold a newline or tab.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use crate::locale::installed::{LocaleStore, SystemLocales};
-use crate::tool::uutils;
+use crate::tool::{busybox, uutils};
 use cache::{decode, encode};
 
 pub use cache::{CacheFile, CacheFolder, Store};
@@ -31,6 +31,8 @@ pub enum Family {
     GnuCoreutils,
     /// uutils' coreutils, which Ubuntu has since 25.10.
     Uutils,
+    /// busybox, one program for many tools.
+    Busybox,
     /// GNU grep.
     GnuGrep,
     /// GNU sed.
@@ -61,6 +63,7 @@ impl Family {
         match self {
             Family::GnuCoreutils => "GNU coreutils",
             Family::Uutils => "uutils coreutils",
+            Family::Busybox => "busybox",
             Family::GnuGrep => "GNU grep",
             Family::GnuSed => "GNU sed",
             Family::GnuFindutils => "GNU findutils",
@@ -82,6 +85,7 @@ impl Family {
         match self {
             Family::Mawk => "mawk %d.%d",
             Family::Uutils => "(uutils coreutils) ",
+            Family::Busybox => "BusyBox v1.",
             Family::UtilLinux => "util-linux 2.",
             Family::Gawk => "GNU Awk",
             Family::OriginalAwk => "version 20",
@@ -133,6 +137,7 @@ pub const TESTED: &[(Family, &str)] = &[
 const COMPARED: &[(Family, &[&str])] = &[
     (Family::GnuCoreutils, &["8.32", "9.1", "9.7", "9.10"]),
     (Family::Uutils, uutils::COMPARED),
+    (Family::Busybox, busybox::COMPARED),
     (Family::GnuGrep, &["3.6", "3.8", "3.11", "3.12"]),
     (Family::GnuSed, &["4.7", "4.9"]),
     (Family::GnuFindutils, &["4.8.0", "4.9.0", "4.10.0", "4.11.0"]),
@@ -149,6 +154,7 @@ const COMPARED: &[(Family, &[&str])] = &[
 const FIRST_LINES: &[(&str, Family)] = &[
     ("* (GNU coreutils) ", Family::GnuCoreutils),
     ("* (uutils coreutils) ", Family::Uutils),
+    ("BusyBox v", Family::Busybox),
     ("* (GNU grep) ", Family::GnuGrep),
     ("* (GNU sed) ", Family::GnuSed),
     ("* (GNU findutils) ", Family::GnuFindutils),
@@ -260,10 +266,10 @@ impl Implementation {
                     Family::Bash => rest.split(' ').next(),
                     _ => Some(rest.trim_end()),
                 };
-                return Implementation::Known {
-                    family: *family,
-                    version: version.unwrap_or_default().to_owned(),
-                };
+                let version = version.unwrap_or_default();
+                let version =
+                    if *family == Family::Busybox { busybox::version(version) } else { version.to_owned() };
+                return Implementation::Known { family: *family, version };
             }
         }
         Implementation::Unknown(line.chars().take(60).collect())
@@ -340,7 +346,13 @@ impl ProgramInspector for SystemProbe {
         let real = fs::canonicalize(path).ok();
         let name = real.as_deref().unwrap_or(path).file_name()?.to_str()?;
         // mawk before 1.3.4-2020 has no long options and prints its version with -W.
-        let args = if name == "mawk" { &["-W", "version"][..] } else { &["--version"] };
+        let args = match name {
+            "mawk" => &["-W", "version"][..],
+            "busybox" => &["--help"],
+            _ => &["--version"],
+        };
+        // Most of its applets, which links call, do not know the option.
+        let path = real.as_deref().filter(|_| name == "busybox").unwrap_or(path);
         let (answer, _) = probe::ask(path, args, "", "C")?;
         Some(String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned())
     }
@@ -362,12 +374,16 @@ impl ProgramInspector for SystemProbe {
     }
 
     fn oddity(&self, path: &Path, found: &Implementation, program: &str) -> Option<String> {
-        let tool = crate::lookup(program.as_bytes()).filter(|tool| found.family() == Some(tool.family))?;
+        let tool = crate::lookup(program.as_bytes())?.as_installed(found);
+        if found.family() != Some(tool.family) {
+            return None;
+        }
         let probes = tool.probes_of(found);
         if probes.is_empty() {
             return None;
         }
-        if !has_utf8() {
+        // busybox stands on systems without such a locale, and has no patches for characters.
+        if tool.family != Family::Busybox && !has_utf8() {
             return Some("C.UTF-8 is not installed, in which patched ones could be told".to_owned());
         }
         let odd = probes.iter().find(|probe| !probe.is_shown_by(path))?;
@@ -541,6 +557,8 @@ mod tests {
         assert!(known("rev", "rev from util-linux 2.38.1").is_tested(Family::UtilLinux));
         assert!(known("gawk", "GNU Awk 5.2.1, API 3.2, PMA Avon 8-g1").is_tested(Family::Gawk));
         assert!(known("mawk", "mawk 1.3.4 20200120").is_tested(Family::Mawk));
+        let busybox = "BusyBox v1.37.0 (Debian 1:1.37.0-6+b9) multi-call binary.";
+        assert_eq!(known("sort", busybox).describe(), "busybox 1.37.0 (Debian)");
         let bash = "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)";
         assert!(known("bash", bash).is_tested(Family::Bash));
     }

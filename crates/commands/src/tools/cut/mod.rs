@@ -4,13 +4,14 @@ mod fields;
 mod list;
 
 use crate::Family;
+use crate::bytes::nul_line_ends::NulEndsLines;
 use crate::tool::cost::{self, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_8_32_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Parallel, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
@@ -61,7 +62,7 @@ struct Cut {
 pub(crate) static TOOL: Tool = Tool {
     name: "cut",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: true, needs_all_sizes: false },
@@ -91,6 +92,25 @@ pub(crate) static TOOL: Tool = Tool {
         &["--complement", "-n", "-z", "--output-delimiter=@d", "--output-delimiter=", "-s"],
     ),
 };
+
+/// The row of busybox' `cut`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(|args, context| accept(args, context).map(NulEndsLines::of)),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-d", " ", "-f", "2"], "a b\n", b"b\n")],
+);
+
+/// Of several lists of fields it prints delimiters for those that a line lacks; with `-s` it prints empty lines.
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let fits = |letter, value: &[u8]| match letter {
+        b'b' | b'c' => value.iter().all(|byte| byte.is_ascii_digit() || b",-".contains(byte)),
+        b'f' => value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-'),
+        b'd' => value.len() == 1 && value.is_ascii(),
+        _ => false,
+    };
+    if busybox::has_only(args, b"", fits) { None } else { busybox::OTHER_CALLS }
+}
 
 /// The row of uutils' `cut`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);

@@ -10,8 +10,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_8_32_TO_9_0, COREUTILS_9_2_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_simd::compact::{self, Run};
 use pelton_stream::{Flow, Framing, Kernel, Notice, Outcome, Parallel, Peer, Sharing};
 use std::io;
@@ -48,7 +48,7 @@ struct Tr {
 pub(crate) static TOOL: Tool = Tool {
     name: "tr",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Never,
@@ -99,6 +99,73 @@ pub(crate) static TOOL: Tool = Tool {
     },
 };
 
+/// The row of busybox' `tr`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-cs", "[:alpha:]", "_"], "a12b", b"a_b")],
+);
+
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    if !busybox::has_only(args, b"cds", |_, _| false) {
+        return busybox::OTHER_CALLS;
+    }
+    let is_case = |set: &Vec<u8>| set == b"[:upper:]" || set == b"[:lower:]";
+    if args.len() == 2 && args.iter().all(is_case) {
+        return None;
+    }
+    let is_option = |arg: &&Vec<u8>| arg.len() > 1 && arg.starts_with(b"-");
+    let is_plain = |(at, set): (usize, &Vec<u8>)| {
+        !set.is_empty() && !without_classes(set, at == 0).contains(&b'[') && has_plain_escapes(set)
+    };
+    match args.iter().skip_while(is_option).enumerate().all(is_plain) {
+        true => None,
+        false => Some("classes, repetitions, escapes and empty sets"),
+    }
+}
+
+/// Whether each backslash stands before a letter or an octal number that busybox knows as well.
+fn has_plain_escapes(set: &[u8]) -> bool {
+    let mut rest = set;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let is_octal =
+            |digits: &[u8]| digits[0] <= b'3' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+        rest = match &rest[at + 1..] {
+            [b'n' | b'r' | b't' | b'\\', rest @ ..] => rest,
+            [first, second, third, rest @ ..] if is_octal(&[*first, *second, *third]) => rest,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// Returns a set without the classes in it that busybox knows, if it may have some.
+fn without_classes(set: &[u8], may_have_classes: bool) -> Vec<u8> {
+    const CLASSES: [&[u8]; 8] = [
+        b"[:alnum:]",
+        b"[:alpha:]",
+        b"[:blank:]",
+        b"[:digit:]",
+        b"[:lower:]",
+        b"[:punct:]",
+        b"[:space:]",
+        b"[:upper:]",
+    ];
+    let mut left = Vec::new();
+    let mut rest = set;
+    while !rest.is_empty() {
+        match CLASSES.iter().find(|class| may_have_classes && rest.starts_with(class)) {
+            Some(class) => rest = &rest[class.len()..],
+            None => {
+                left.push(rest[0]);
+                rest = &rest[1..];
+            }
+        }
+    }
+    left
+}
+
 /// The row of uutils' `tr`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
 
@@ -107,7 +174,9 @@ fn uutils_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
     if args.iter().any(|arg| has(arg, b"[:graph:]") || has(arg, b"[:print:]")) {
         return Some("the order of the classes graph and print");
     }
-    let sets: Vec<&Vec<u8>> = args.iter().filter(|arg| !arg.starts_with(b"-")).collect();
+    // A set may be a dash, or begin with one behind `--`.
+    let is_option = |arg: &&Vec<u8>| arg.len() > 1 && arg.starts_with(b"-") && *arg != b"--";
+    let sets: Vec<&Vec<u8>> = args.iter().skip_while(is_option).filter(|arg| *arg != b"--").collect();
     let is_case = |set: &Vec<u8>| set == b"[:upper:]" || set == b"[:lower:]";
     let converts_case = args.len() == 2 && sets.iter().all(|set| is_case(set));
     (sets.len() > 1 && has(sets[sets.len() - 1], b"[:") && !converts_case)

@@ -8,8 +8,8 @@ use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
-use crate::tool::uutils;
 use crate::tool::versions::{self, COREUTILS_8_32_TO_9_10, OtherVersions};
+use crate::tool::{busybox, uutils};
 use pelton_stream::{Flow, Framing, InputKind, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::io;
 
@@ -79,7 +79,7 @@ const FROM_9_5: &[&str] = &["9.5", "9.6", "9.7", "9.8", "9.9", "9.10"];
 pub(crate) static TOOL: Tool = Tool {
     name: "wc",
     family: Family::GnuCoreutils,
-    alternatives: &[&UUTILS],
+    alternatives: &[&UUTILS, &BUSYBOX],
     accept: Acceptor::Alone(accept),
     split: None,
     in_process: InProcess::Reads { reuses_kernel: false, needs_all_sizes: true },
@@ -100,6 +100,21 @@ pub(crate) static TOOL: Tool = Tool {
     verifiable: true,
     grammar: Grammar::reader(&[], &["-l", "-w", "-c", "-m", "-L", "-lw", "-lwc", "-cm", "--total=never"]),
 };
+
+/// The row of busybox' `wc`.
+static BUSYBOX: Tool = busybox::row(
+    &TOOL,
+    Acceptor::Alone(accept),
+    &[busybox::but(busybox::COMPARED, busybox_difference)],
+    &[Probe::prints(&["-l"], "a\nb", b"1\n")],
+);
+
+/// Columns have other widths.
+fn busybox_difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
+    let is_one = args.first().is_some_and(|arg| arg == b"-l" || arg == b"-c") && args.len() < 3;
+    let has_one = is_one && args.get(1).is_none_or(|arg| !arg.starts_with(b"-"));
+    if has_one { None } else { busybox::OTHER_CALLS }
+}
 
 /// The row of uutils' `wc`.
 static UUTILS: Tool = uutils::row(&TOOL, &[uutils::but(uutils::COMPARED, uutils_difference)]);
