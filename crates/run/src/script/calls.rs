@@ -137,7 +137,7 @@ impl Writer<'_> {
     /// words, or a pattern, makes only the stage fail.
     ///
     /// ```text
-    /// case "$out:" in (:*|*::*|*:*:*|*[!a-z…:]*) sort a | uniq > $out;; (*) pelton pipe … ;; esac
+    /// case "$out:" in (:*|*::*|*:*:*|*[!:a-z…]*) sort a | uniq > $out;; (*) pelton pipe … ;; esac
     /// ```
     fn guarded(&self, span: Span, names: &[&Word], edits: Vec<Edit>) -> Result<Vec<Edit>, String> {
         let stages = edits.iter().map(|edit| edit.stages).sum();
@@ -152,7 +152,7 @@ impl Writer<'_> {
         }
         let too_many = ":*".repeat(names.len() + 1);
         let names: String = names.iter().map(|name| format!("{}:", name.span.of(self.text))).collect();
-        let before = format!("case \"{names}\" in (:*|*::*|*{too_many}|*[!{PLAIN}:]*) ");
+        let before = format!("case \"{names}\" in (:*|*::*|*{too_many}|*[!:{PLAIN}]*) ");
         Ok(vec![
             Edit { span: Span::new(span.start, span.start), text: before, stages },
             Edit { span: Span::new(span.end, span.end), text: format!(";; (*) {call};; esac"), stages: 0 },

@@ -65,12 +65,35 @@ fn names_that_bash_may_split_are_looked_at_when_they_are_known() {
     assert_eq!(
         after("sort a |\n uniq > $d/x && echo"),
         format!(
-            "case \"$d/x:\" in (:*|*::*|*:*:*|*[!{plain}:]*) sort a |\n uniq > $d/x;; \
+            "case \"$d/x:\" in (:*|*::*|*:*:*|*[!:{plain}]*) sort a |\n uniq > $d/x;; \
              (*) PIPE --line=1,2 --write=\"$d/x\" SEP sort a SEP uniq ;; esac && echo"
         )
     );
     assert!(after("sort < $a | uniq >> ${b}").starts_with("case \"$a:${b}:\" in (:*|*::*|*:*:*:*|*[!"));
     assert!(after("IFS=$'\\n'; sort a | uniq > $x").contains("PIPE"));
+}
+
+/// Runs the text that bash would get for one name, and for two.
+#[test]
+fn bash_runs_the_call_for_plain_names_only() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let functions = "PIPE() { echo called; }\nSEP() { :; }\n";
+    let is_called = |locale: &str, text: &str, name: &str| {
+        let text = format!("{functions}name=$1\n{}", after(text));
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-c", &text, "bash", name]).env("LC_ALL", locale).current_dir(folder.path());
+        bash.output().expect("bash runs").stdout.starts_with(b"called")
+    };
+    for locale in ["C", "C.UTF-8"] {
+        for text in ["sort a | uniq > $name", "sort < $name | uniq >> ${name}"] {
+            for plain in ["out", "./out/a-b_c.txt", "/tmp/A+%=@0", "-"] {
+                assert!(is_called(locale, text, plain), "{locale}: {text}: {plain}");
+            }
+            for other in ["", "a b", "a\tb", "*", "a?", "[a]", "a:b", ":", "é", "a\n", "~", "{a,b}"] {
+                assert!(!is_called(locale, text, other), "{locale}: {text}: {other:?}");
+            }
+        }
+    }
 }
 
 #[test]
