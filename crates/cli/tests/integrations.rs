@@ -55,7 +55,7 @@ fn the_table_is_appended_and_a_slower_pipeline_fails() {
         let out = check(shell, dir.path(), &[PIPELINE]);
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
         let summary = fs::read_to_string(dir.path().join("summary.md")).expect("a summary");
-        assert!(summary.starts_with("before\n") && summary.contains("| `sort -r`"), "{summary}");
+        assert!(summary.starts_with("before\n") && summary.contains("`sort -r`"), "{summary}");
 
         for (factor, status) in [(1000.0, 0), (0.001, 1)] {
             record(dir.path(), factor);

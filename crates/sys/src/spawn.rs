@@ -274,6 +274,7 @@ pub fn fork_copy() -> io::Result<Option<u32>> {
 ///
 /// # Errors
 /// As [`spawn_worker`].
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn fork_orphan(work: &mut dyn FnMut()) -> io::Result<()> {
     check_single_thread()?;
     let mut start = || {
