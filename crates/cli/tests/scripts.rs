@@ -141,6 +141,16 @@ const BOTH: &[Case] = &[
 
 /// For bash alone.
 const BASH: &[Case] = &[
+    // Names of files that expand without quotes: plain ones, and ones of which the stage alone fails.
+    case(1, "o=out; sort a | uniq > $o; echo $?; cat out"),
+    case(1, "for o in out c\\ d 'o*' '' nosuch/x \"it's\"; do sort a | uniq > $o; echo $?; done; ls"),
+    case(1, "for f in a b 'c d' nosuch; do sort < $f | uniq -c >> ${f}.n; echo $?; done; ls; cat *.n"),
+    case(1, "f() { local o=$1\nsort a |\n uniq > $o; }\nf out; f nosuch/out; f 'x y'; f 'o[u]t'; cat out"),
+    case(
+        2,
+        "set -e; o=nosuch/x; for i in 1; do sort a | uniq > $o || echo failed; done; sort a | uniq > $o; echo not",
+    ),
+    case(1, "o=out; f=a; if sort < $f | grep 1 > $o; then cat $o; fi"),
     // What `echo` prints, given to the call.
     case(
         1,
