@@ -38,6 +38,7 @@ registry! {
     mod paste;
     use crate::awk::tool_rows::MAWK;
     mod json;
+    mod ls;
     mod printf;
     mod rev;
     use crate::sed::TOOL;
