@@ -5,6 +5,7 @@ use pelton_testkit::campaign_settings::tally;
 use pelton_testkit::{Campaign, Random};
 use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -109,7 +110,11 @@ fn random_lists_are_those_of_the_real_one() {
             }
         }
     }
-    eprintln!("{}", tally("ls", &[("comparisons", cases), ("different", faults.len() as u64)]));
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}",
+        tally("ls", &[("comparisons", cases), ("different", faults.len() as u64)])
+    );
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
