@@ -16,6 +16,7 @@ pub mod probes;
 mod repeats;
 mod scaling_exponent;
 mod stage_label;
+mod tree;
 mod verdict;
 mod watch;
 mod wiring;

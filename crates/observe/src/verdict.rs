@@ -209,6 +209,7 @@ mod tests {
             syscalls: None,
             timeline: None,
             inside: None,
+            tree: None,
             stands_for: 1,
             starts_processes: false,
         }

@@ -7,6 +7,8 @@ use crate::probes::threads::ThreadProbe;
 use crate::probes::timeline::Timeline;
 use crate::probes::waits::WaitProbe;
 use crate::probes::{Gauges, PROBES};
+use crate::tree::{SampledTree, Sampler};
+use pelton_record::process_tree::ProcessTree;
 use pelton_record::syscalls::Syscalls;
 use pelton_record::threads::Threads;
 use pelton_record::{Cost, Waits};
@@ -30,6 +32,7 @@ pub struct Watched {
     syscalls: Option<SyscallProbe>,
     exact: Option<ExactProbe>,
     timeline: Option<Timeline>,
+    tree: Option<Sampler>,
     start_ns: u64,
 }
 
@@ -53,6 +56,8 @@ pub struct Finished {
     pub syscalls: Option<Syscalls>,
     /// Its timeline, if kept.
     pub timeline: Option<Timeline>,
+    /// Its processes and the channels between them, if it had children and nobody else follows them.
+    pub tree: Option<ProcessTree>,
 }
 
 impl Watched {
@@ -86,6 +91,7 @@ impl Watched {
             syscalls: None,
             exact: None,
             timeline: None,
+            tree: Some(Sampler::attach(pid, start_ns)),
             start_ns,
         }
     }
@@ -93,6 +99,11 @@ impl Watched {
     /// Also watches its threads and those of its descendants.
     pub fn with_threads(self) -> Self {
         Watched { threads: Some(ThreadProbe::attach(self.pid, self.start_ns)), ..self }
+    }
+
+    /// Leaves its descendants to one that follows them.
+    pub fn without_tree(self) -> Self {
+        Watched { tree: None, ..self }
     }
 
     /// Keeps its timeline.
@@ -127,6 +138,9 @@ impl Watched {
         if let Some(threads) = &mut self.threads {
             threads.sample(now_ns);
         }
+        if let Some(tree) = &mut self.tree {
+            tree.sample(now_ns, None);
+        }
     }
 
     /// Reads the last counters of the ended stage and reaps it.
@@ -143,8 +157,9 @@ impl Watched {
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
         let threads = self.threads.map(|probe| probe.finish(end_ns, pelton_sys::machine::cores()));
         let syscalls = self.syscalls.and_then(|probe| probe.finish());
+        let tree = self.tree.and_then(Sampler::finish).map(SampledTree::tree);
         let (start_ns, timeline) = (self.start_ns, self.timeline);
-        Ok(Finished { ended, start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls, timeline })
+        Ok(Finished { ended, start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls, timeline, tree })
     }
 }
 
