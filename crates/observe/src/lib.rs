@@ -27,5 +27,5 @@ pub use live::Live;
 pub use native_pass::{Around, Tally, divide};
 pub use repeats::{each_run, summarise};
 pub use scaling_exponent::scaling_exponent;
-pub use verdict::judge;
+pub use verdict::{judge, judge_inside};
 pub use watch::{Edges, Finished, Pace, Watched};

@@ -20,6 +20,18 @@ pub struct ProcessTree {
     pub deadlock: Option<Deadlock>,
 }
 
+impl ProcessTree {
+    /// Whether a channel is the pipe of a pipeline: from the standard output to the standard input of processes with
+    /// the same parent.
+    pub fn is_pipeline(&self, channel: &TreeChannel) -> bool {
+        let parent = |end: &TreeEnd| self.nodes.get(end.node).and_then(|node| node.parent);
+        let siblings = |writer: &TreeEnd| {
+            channel.readers.iter().all(|reader| reader.fd == 0 && parent(reader) == parent(writer))
+        };
+        channel.writers.iter().all(|writer| writer.fd == 1 && siblings(writer))
+    }
+}
+
 /// Processes of the same name with the same parent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeNode {

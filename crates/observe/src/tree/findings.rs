@@ -1,6 +1,7 @@
 //! Conclusions about the channels of a process tree, from its record alone.
 
 use crate::doctor::words::{descriptor, listed};
+use pelton_record::Verdict;
 use pelton_record::process_tree::{
     Activity, ProcessTree, TreeChannel, TreeEnd, TreeFinding, TreeFindingKind,
 };
@@ -30,8 +31,11 @@ pub fn findings(tree: &ProcessTree) -> Vec<TreeFinding> {
     });
     for finding in all {
         let Some(channel) = finding.channel.map(|i| &tree.channels[i]) else { continue };
-        // A deadlock explains every wait.
-        if tree.deadlock.is_none() && pairs.insert((nodes(&channel.writers), nodes(&channel.readers))) {
+        // A deadlock explains every wait, and pipelines have verdicts of their own.
+        if tree.deadlock.is_none()
+            && !tree.is_pipeline(channel)
+            && pairs.insert((nodes(&channel.writers), nodes(&channel.readers)))
+        {
             found.push(finding);
         }
     }
@@ -48,6 +52,30 @@ fn deadlock(lasted_ns: u64, finding: &pelton_record::diagnosis::Finding) -> Tree
         channel: None,
         headline: format!("deadlock for {}: {}", seconds(lasted_ns), finding.headline),
         advice: finding.cure.clone(),
+    }
+}
+
+/// Adds the conclusions about the only stage's tree to a verdict. One about a large part of the run takes the place
+/// of what the verdict says of that stage: that it waits for nothing in the pipeline.
+pub fn tell(verdict: &mut Verdict, tree: &ProcessTree) {
+    let Some(root) = tree.nodes.first() else { return };
+    let wall_ns = root.wall_ns.or(root.activity.map(|activity| activity.seen_ns)).unwrap_or(0);
+    for (i, finding) in tree.findings.iter().enumerate() {
+        let waited_ns = match finding.channel.and_then(|channel| tree.channels.get(channel)) {
+            Some(channel) => channel.write_blocked_ns.max(channel.read_blocked_ns),
+            None => wall_ns,
+        };
+        let leads =
+            i == 0 && finding.kind != TreeFindingKind::SlowReader && share(waited_ns, wall_ns) >= UNREAD;
+        if leads {
+            verdict.headline.clone_from(&finding.headline);
+            verdict.advice.clone_from(&finding.advice);
+        } else {
+            verdict.neighbours.push(finding.headline.clone());
+            if i == 0 && finding.advice.is_some() {
+                verdict.advice.clone_from(&finding.advice);
+            }
+        }
     }
 }
 
@@ -153,7 +181,7 @@ fn slow_writer(scene: &Scene<'_>) -> Option<TreeFinding> {
         seconds(blocked_ns),
         seconds(life_ns)
     );
-    let advice = format!("make {writer} faster, or let {reader} do something else until it has written");
+    let advice = format!("make {writer} faster, or start it earlier");
     scene.finding(TreeFindingKind::SlowWriter, headline, Some(advice))
 }
 

@@ -7,7 +7,7 @@
 
 mod activity;
 mod build;
-mod findings;
+pub(crate) mod findings;
 mod flows;
 mod stillness;
 
@@ -17,7 +17,7 @@ use crate::doctor::resolve::TimedPolls;
 use crate::doctor::world::World;
 use activity::{Doing, Tally, doing};
 use flows::Flows;
-use pelton_record::process_tree::{Activity, Deadlock};
+use pelton_record::process_tree::{Activity, Deadlock, ProcessTree};
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::{clock, processes};
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +37,8 @@ pub struct Sampler {
     children: Option<ProcFile>,
     due_ns: u64,
     last_ns: u64,
+    /// Time of the last sample of several processes.
+    looked_ns: u64,
     sampled: Sampled,
     places: HashMap<u32, usize>,
     stillness: Stillness,
@@ -94,6 +96,7 @@ impl Sampler {
             children: ProcFile::open(root, &format!("task/{root}/children")),
             due_ns: now_ns,
             last_ns: now_ns,
+            looked_ns: 0,
             sampled: Sampled::default(),
             places: HashMap::new(),
             stillness: Stillness::default(),
@@ -156,9 +159,8 @@ impl Sampler {
             process.activity.count(step);
         }
         self.sampled.flows.add(&world, &holders, &steps, now_ns);
-        if let Some(found) = self.stillness.look(&world, now_ns) {
-            self.sampled.deadlock = Some(found);
-        }
+        self.stillness.look(&world, now_ns);
+        self.looked_ns = now_ns;
     }
 
     /// Returns what each live process did since the last sample.
@@ -178,7 +180,9 @@ impl Sampler {
             let since_ns = known.last_ns.max(self.last_ns);
             let length_ns = now_ns.saturating_sub(since_ns).min(age_ns + tick_ns());
             let cpu_ns = clock::process_cpu_ns(pid).unwrap_or(known.cpu_ns);
-            let running_ns = cpu_ns.saturating_sub(known.cpu_ns).min(length_ns);
+            // Of one that was there before this watch began, earlier CPU time does not count.
+            let is_old = known.last_ns == 0 && age_ns > length_ns + tick_ns();
+            let running_ns = if is_old { 0 } else { cpu_ns.saturating_sub(known.cpu_ns).min(length_ns) };
             (known.cpu_ns, known.last_ns) = (cpu_ns, now_ns);
             if !process.stat.name.is_empty() && known.name != process.stat.name {
                 // It has executed another program.
@@ -215,10 +219,29 @@ impl Sampler {
         all.len() - 1
     }
 
+    /// Returns the tree since the last call; `None` if there were no two processes.
+    pub fn take(&mut self) -> Option<ProcessTree> {
+        let mut fresh = Sampled::default();
+        let mut moved: HashMap<usize, usize> = HashMap::new();
+        let before = &self.sampled.processes;
+        for (place, process) in before.iter().enumerate().filter(|(_, one)| one.last_ns == self.looked_ns) {
+            moved.insert(place, fresh.processes.len());
+            let parent = process.parent.map(|parent| moved.get(&parent).copied().unwrap_or(0));
+            let activity = Activity::default();
+            fresh.processes.push(SampledProcess { parent, activity, ..process.clone() });
+        }
+        self.places = fresh.processes.iter().enumerate().map(|(place, one)| (one.pid, place)).collect();
+        let mut sampled = std::mem::replace(&mut self.sampled, fresh);
+        let lasted_ns = self.stillness.lasted();
+        sampled.deadlock =
+            self.stillness.current().map(|finding| Deadlock { lasted_ns, finding: finding.clone() });
+        (sampled.samples > 0).then(|| SampledTree(sampled).tree())
+    }
+
     /// Returns the observations; `None` if there never were two processes.
     pub fn finish(self) -> Option<SampledTree> {
-        let deadlock = self.stillness.lasted();
-        let deadlock = self.sampled.deadlock.map(|found| Deadlock { lasted_ns: deadlock, ..found });
+        let lasted_ns = self.stillness.lasted();
+        let deadlock = self.stillness.last().map(|finding| Deadlock { lasted_ns, finding: finding.clone() });
         (self.sampled.samples > 0).then_some(SampledTree(Sampled { deadlock, ..self.sampled }))
     }
 }

@@ -3,7 +3,7 @@
 use crate::doctor::confirm_deadlock;
 use crate::doctor::liveness::{dead_processes, dead_threads};
 use crate::doctor::world::World;
-use pelton_record::process_tree::Deadlock;
+use pelton_record::diagnosis::Finding;
 use std::collections::BTreeMap;
 
 /// How long they must stand still before all processes of the machine are looked at.
@@ -15,33 +15,41 @@ pub struct Stillness {
     /// Their evidence: unchanged if they have not run.
     threads: BTreeMap<(u32, u32), String>,
     since_ns: u64,
-    last_ns: u64,
+    /// Whether these threads were looked at more closely, and whether that confirmed it.
     asked: bool,
     confirmed: bool,
+    last: Option<Finding>,
     lasted_ns: u64,
 }
 
 impl Stillness {
-    /// Looks at a sample; returns a deadlock once it is confirmed.
-    pub fn look(&mut self, world: &World, now_ns: u64) -> Option<Deadlock> {
+    /// Looks at a sample.
+    pub fn look(&mut self, world: &World, now_ns: u64) {
         let threads = dead(world);
-        if threads != self.threads || threads.is_empty() {
-            *self =
-                Stillness { threads, since_ns: now_ns, lasted_ns: self.lasted_ns, ..Stillness::default() };
-            return None;
+        if threads != self.threads {
+            (self.threads, self.since_ns) = (threads, now_ns);
+            (self.asked, self.confirmed) = (false, false);
         }
-        self.last_ns = now_ns;
+        let still_ns = now_ns - self.since_ns;
+        if !self.threads.is_empty() && !self.asked && still_ns >= PATIENCE_NS {
+            self.asked = true;
+            if let Some(finding) = confirm_deadlock(&self.threads) {
+                (self.confirmed, self.last) = (true, Some(finding));
+            }
+        }
         if self.confirmed {
-            self.lasted_ns = now_ns - self.since_ns;
+            self.lasted_ns = still_ns;
         }
-        if self.asked || now_ns - self.since_ns < PATIENCE_NS {
-            return None;
-        }
-        self.asked = true;
-        let finding = confirm_deadlock(&self.threads)?;
-        self.confirmed = true;
-        self.lasted_ns = now_ns - self.since_ns;
-        Some(Deadlock { lasted_ns: self.lasted_ns, finding })
+    }
+
+    /// Returns the last confirmed deadlock.
+    pub fn last(&self) -> Option<&Finding> {
+        self.last.as_ref()
+    }
+
+    /// Returns the deadlock that the processes are in now.
+    pub fn current(&self) -> Option<&Finding> {
+        self.last().filter(|_| self.confirmed)
     }
 
     /// Returns how long the last confirmed deadlock lasted.
