@@ -10,7 +10,7 @@ use pelton_record::inside::Inside;
 use pelton_record::process_tree::ProcessTree;
 use pelton_sys::clock;
 use pelton_sys::follow::{Event, Follow, LinePlace};
-use pelton_sys::wait;
+use pelton_sys::{processes, wait};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -95,6 +95,11 @@ impl Family {
     fn take(&mut self, event: Event) {
         match event {
             Event::Forked { at_ns, pid, child, line } => {
+                // A thread may fork: that is its process's child.
+                let pid = match self.live.contains_key(&pid) {
+                    true => pid,
+                    false => processes::of_thread(pid).unwrap_or(pid),
+                };
                 let parent = self.member(pid, at_ns);
                 let index = self.member(child, at_ns);
                 let pipes = self.members[parent].pipes;

@@ -2,9 +2,10 @@
 
 use super::Step;
 use crate::doctor::holders::{Channel, Holders};
-use crate::doctor::pace::telling;
-use crate::doctor::world::{Cause, Process, Wait};
+use crate::doctor::world::{Cause, Process, Task, Wait, World};
+use pelton_record::diagnosis::Holder;
 use pelton_record::process_tree::Activity;
+use std::collections::BTreeSet;
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +55,64 @@ impl Tally for Activity {
     }
 }
 
-/// Returns what a process does, by its least idle thread.
-pub fn doing(pid: u32, process: &Process, holders: &Holders) -> Doing {
-    let Some(wait) = telling(process) else { return Doing::Other };
-    match waited_channels(pid, wait, holders).first() {
-        Some((_, false, _)) => Doing::Reading,
-        Some((_, true, _)) => Doing::Writing,
-        None => by_cause(process, wait),
+/// A channel to other processes of the tree that a thread waits on.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub fd: u32,
+    pub writes: bool,
+    pub channel: Channel,
+    /// Who could end the wait.
+    pub by: Vec<Holder>,
+}
+
+/// Returns the channels on which a process is blocked on write: whoever polls them for input does not read.
+pub fn full_channels(world: &World, holders: &Holders) -> BTreeSet<Channel> {
+    let tasks =
+        world.processes.iter().flat_map(|(&pid, process)| process.tasks.iter().map(move |task| (pid, task)));
+    let blocked = tasks.filter(|(_, task)| task.wait.cause == Cause::Room);
+    blocked.filter_map(|(pid, task)| channel(pid, task.wait.fd?, true, holders)).collect()
+}
+
+/// Returns what a process does and the channels that it waits on, by its most telling thread.
+pub fn doing(
+    pid: u32,
+    process: &Process,
+    holders: &Holders,
+    full: &BTreeSet<Channel>,
+) -> (Doing, Vec<Waiting>) {
+    let task = |task: &Task| {
+        let mut waiting = Vec::new();
+        collect(pid, &task.wait, holders, &mut waiting);
+        waiting.retain(|one| one.writes || !full.contains(&one.channel));
+        let reads = waiting.iter().any(|one| !one.writes);
+        // A thread that polls for both waits for input.
+        waiting.retain(|one| one.writes != reads);
+        let doing = match waiting.first() {
+            Some(_) if reads => Doing::Reading,
+            Some(_) => Doing::Writing,
+            None => by_cause(process, &task.wait),
+        };
+        (rank(doing, task.thread == pid), doing, waiting)
+    };
+    let all = process.tasks.iter().map(task);
+    all.min_by_key(|(rank, ..)| *rank)
+        .map_or((Doing::Other, Vec::new()), |(_, doing, waiting)| (doing, waiting))
+}
+
+/// The lowest rank tells most. Threads of a run-time system wait for time and for children at any time, so the
+/// first thread's such wait comes before theirs.
+fn rank(doing: Doing, is_first: bool) -> u8 {
+    match doing {
+        Doing::Running => 0,
+        Doing::Disk => 1,
+        Doing::Writing => 2,
+        Doing::Reading => 3,
+        Doing::Child | Doing::Asleep | Doing::Outside if is_first => 4,
+        Doing::Child => 5,
+        Doing::Asleep => 6,
+        Doing::Outside => 7,
+        Doing::Lock => 8,
+        Doing::Other => 9,
     }
 }
 
@@ -85,19 +137,7 @@ fn by_cause(process: &Process, wait: &Wait) -> Doing {
     }
 }
 
-/// A channel that a process waits on: the descriptor, whether it writes, and the channel.
-pub type Waited = (u32, bool, Channel);
-
-/// Returns the channels to other processes of the tree that a wait is about, reads first.
-pub fn waited_channels(pid: u32, wait: &Wait, holders: &Holders) -> Vec<Waited> {
-    let mut found = Vec::new();
-    collect(pid, wait, holders, &mut found);
-    found.sort_by_key(|&(fd, writes, _)| (writes, fd));
-    found.dedup();
-    found
-}
-
-fn collect(pid: u32, wait: &Wait, holders: &Holders, found: &mut Vec<Waited>) {
+fn collect(pid: u32, wait: &Wait, holders: &Holders, found: &mut Vec<Waiting>) {
     let writes = match &wait.cause {
         Cause::Any(waits) => return waits.iter().for_each(|wait| collect(pid, wait, holders, found)),
         Cause::Data => false,
@@ -106,14 +146,14 @@ fn collect(pid: u32, wait: &Wait, holders: &Holders, found: &mut Vec<Waited>) {
     };
     let to_others = wait.by.iter().any(|holder| holder.pid != pid);
     let Some(fd) = wait.fd.filter(|_| to_others) else { return };
-    let channel = holders.descriptor(pid, fd).and_then(|one| Channel::of(&one.target));
-    found.extend(channel.and_then(|one| towards(one, writes, holders)).map(|one| (fd, writes, one)));
+    let channel = channel(pid, fd, writes, holders);
+    found.extend(channel.map(|channel| Waiting { fd, writes, channel, by: wait.by.clone() }));
 }
 
-/// Returns the channel in the direction of the data: a socket is named by its reader's end.
-pub fn towards(channel: Channel, writes: bool, holders: &Holders) -> Option<Channel> {
-    match channel {
+/// Returns the channel behind a descriptor, in the direction of the data: a socket is named by its reader's end.
+fn channel(pid: u32, fd: u32, writes: bool, holders: &Holders) -> Option<Channel> {
+    match Channel::of(&holders.descriptor(pid, fd)?.target)? {
         Channel::Socket(inode) if writes => holders.socket(inode)?.peer.map(Channel::Socket),
-        _ => Some(channel),
+        channel => Some(channel),
     }
 }

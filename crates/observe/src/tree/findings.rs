@@ -146,7 +146,7 @@ fn slow_reader(scene: &Scene<'_>) -> Option<TreeFinding> {
     let (writer, reader) = (scene.names(&channel.writers), scene.names(&channel.readers));
     let did = did(&channel.reader_meanwhile).unwrap_or("was slower");
     let headline = format!(
-        "{reader} set the pace of {writer}: it {did}, and {writer} was blocked on write for {} of {}",
+        "{reader} sets the pace: it {did}, and {writer} was blocked on write for {} of {}",
         seconds(blocked_ns),
         seconds(life_ns)
     );
@@ -176,13 +176,21 @@ fn slow_writer(scene: &Scene<'_>) -> Option<TreeFinding> {
     let did = did(meanwhile)?;
     let (writer, reader) = (scene.names(&channel.writers), scene.names(&channel.readers));
     let end = channel.readers.first().map_or("its end".to_owned(), |end| descriptor(end.fd));
-    let headline = format!(
-        "{reader} was blocked on read from {end} for {} of {}: {writer} {did}",
+    let waited = format!(
+        "{reader} was blocked on read from {end} for {} of {}",
         seconds(blocked_ns),
         seconds(life_ns)
     );
-    let advice = format!("make {writer} faster, or start it earlier");
-    scene.finding(TreeFindingKind::SlowWriter, headline, Some(advice))
+    // One that computes is at work: no advice on the channel helps.
+    let computes = share(meanwhile.running_ns, meanwhile.seen_ns) >= MAINLY;
+    let (headline, advice) = match computes {
+        true => (format!("{writer} sets the pace: it computed, and {waited}"), None),
+        false => {
+            let advice = format!("make {writer} faster, or start it earlier: {reader} waits for it");
+            (format!("{waited}: {writer} {did}"), Some(advice))
+        }
+    };
+    scene.finding(TreeFindingKind::SlowWriter, headline, advice)
 }
 
 /// Returns what a process mainly did, in words that follow its name.

@@ -2,10 +2,9 @@
 //! how full it was.
 
 use super::Step;
-use super::activity::{Doing, Tally, waited_channels};
+use super::activity::{Doing, Tally, Waiting};
 use crate::doctor::holders::{Channel, Holders};
-use crate::doctor::pace::telling;
-use crate::doctor::world::{Wait, World};
+use crate::doctor::world::World;
 use crate::probes::pipes::PipeProbe;
 use pelton_record::diagnosis::Holder;
 use pelton_record::process_tree::Activity;
@@ -87,9 +86,8 @@ impl Flows {
         }
         self.name_fifos(holders, steps);
         for (&pid, step) in steps {
-            let Some(wait) = world.processes.get(&pid).and_then(telling) else { continue };
-            if matches!(step.doing, Doing::Reading | Doing::Writing) {
-                self.wait(pid, step, wait, world, holders, steps);
+            for waiting in &step.waiting {
+                self.wait(pid, step, waiting, world, steps);
             }
         }
         self.forget_what_was_read(world, steps);
@@ -147,36 +145,22 @@ impl Flows {
     }
 
     /// Adds the wait of a process.
-    fn wait(
-        &mut self,
-        pid: u32,
-        step: &Step,
-        wait: &Wait,
-        world: &World,
-        holders: &Holders,
-        steps: &BTreeMap<u32, Step>,
-    ) {
-        for (fd, writes, channel) in waited_channels(pid, wait, holders) {
-            // A process that polls for both waits for input.
-            if writes != (step.doing == Doing::Writing) {
-                continue;
-            }
-            let Some(flow) = self.all.get_mut(&channel) else { continue };
-            let (own, other) = if writes { (WRITER, READER) } else { (READER, WRITER) };
-            let blocked_ns = step.blocked_ns();
-            flow.blocked_ns[own] += blocked_ns;
-            *flow.waited[own].entry((step.place, fd)).or_default() += blocked_ns;
-            if let Some(partner) = partner(pid, wait, fd, world, steps) {
-                if let (Some(fd), Some(step)) = (partner.fd, steps.get(&partner.pid)) {
-                    *flow.waited[other].entry((step.place, fd)).or_default() += blocked_ns;
-                    flow.meanwhile[own].samples += 1;
-                    let busy = step.running_ns * 2 > step.length_ns;
-                    flow.meanwhile[own].spend(if busy { Doing::Running } else { step.doing }, blocked_ns);
-                }
-            }
-            if writes {
-                flow.unread(pid, step.length_ns, world);
-            }
+    fn wait(&mut self, pid: u32, step: &Step, waiting: &Waiting, world: &World, steps: &BTreeMap<u32, Step>) {
+        let Some(flow) = self.all.get_mut(&waiting.channel) else { return };
+        let (own, other) = if waiting.writes { (WRITER, READER) } else { (READER, WRITER) };
+        let blocked_ns = step.blocked_ns();
+        flow.blocked_ns[own] += blocked_ns;
+        *flow.waited[own].entry((step.place, waiting.fd)).or_default() += blocked_ns;
+        if let Some(partner) = partner(pid, &waiting.by, world, steps)
+            && let (Some(fd), Some(step)) = (partner.fd, steps.get(&partner.pid))
+        {
+            *flow.waited[other].entry((step.place, fd)).or_default() += blocked_ns;
+            flow.meanwhile[own].samples += 1;
+            let busy = step.running_ns * 2 > step.length_ns;
+            flow.meanwhile[own].spend(if busy { Doing::Running } else { step.doing }, blocked_ns);
+        }
+        if waiting.writes {
+            flow.unread(pid, step.length_ns, world);
         }
     }
 
@@ -242,28 +226,19 @@ impl Flow {
 }
 
 /// Returns who could end a wait: of several, the waiting process's parent or child, and rather one that works
-/// than one that waits for a child.
-fn partner<'w>(
-    pid: u32,
-    wait: &'w Wait,
-    fd: u32,
-    world: &World,
-    steps: &BTreeMap<u32, Step>,
-) -> Option<&'w Holder> {
-    let by = holders_of(wait, fd)?;
+/// than one that waits for a child. One that only inherited its parent's descriptor does not use it, unless it is a
+/// standard one.
+fn partner<'w>(pid: u32, by: &'w [Holder], world: &World, steps: &BTreeMap<u32, Step>) -> Option<&'w Holder> {
     let parent = |pid: u32| world.processes.get(&pid).map(|process| process.stat.parent);
     let related = |other: u32| parent(pid) == Some(other) || parent(other) == Some(pid);
     let others = by.iter().filter(|holder| holder.pid != pid && steps.contains_key(&holder.pid));
     others.min_by_key(|holder| {
+        let inherited = holder.fd > Some(2)
+            && by.iter().any(|other| {
+                other.fd == holder.fd && parent(holder.pid) == Some(other.pid) && other.pid != pid
+            });
         let waits = steps.get(&holder.pid).is_some_and(|step| step.doing == Doing::Child);
-        let started = by.iter().any(|other| parent(other.pid) == Some(holder.pid));
-        (waits && started, !related(holder.pid), holder.pid)
+        let started = by.iter().any(|other| other.fd <= Some(2) && parent(other.pid) == Some(holder.pid));
+        (inherited, waits && started, !related(holder.pid), holder.pid)
     })
-}
-
-fn holders_of(wait: &Wait, fd: u32) -> Option<&[Holder]> {
-    match &wait.cause {
-        crate::doctor::world::Cause::Any(waits) => waits.iter().find_map(|wait| holders_of(wait, fd)),
-        _ => (wait.fd == Some(fd)).then_some(&wait.by),
-    }
 }

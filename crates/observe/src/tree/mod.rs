@@ -15,7 +15,7 @@ use crate::doctor::holders::Holders;
 use crate::doctor::look::look_with_holders;
 use crate::doctor::resolve::TimedPolls;
 use crate::doctor::world::World;
-use activity::{Doing, Tally, doing};
+use activity::{Doing, Tally, Waiting, doing, full_channels};
 use flows::Flows;
 use pelton_record::process_tree::{Activity, Deadlock, ProcessTree};
 use pelton_sys::procfs::{self, ProcFile};
@@ -73,12 +73,14 @@ pub(crate) struct SampledProcess {
 pub struct SampledTree(pub(crate) Sampled);
 
 /// What a process did since the last sample.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub place: usize,
     pub length_ns: u64,
     pub running_ns: u64,
     pub doing: Doing,
+    /// The channels that it waits on.
+    pub waiting: Vec<Waiting>,
 }
 
 impl Step {
@@ -166,6 +168,7 @@ impl Sampler {
     /// Returns what each live process did since the last sample.
     fn step(&mut self, world: &World, holders: &Holders, now_ns: u64) -> BTreeMap<u32, Step> {
         let mut steps = BTreeMap::new();
+        let full = full_channels(world, holders);
         // Parents are known before their children, whatever their ids are.
         let mut order: Vec<(u64, u32)> =
             world.processes.iter().map(|(&pid, process)| (process.stat.start_ticks, pid)).collect();
@@ -188,8 +191,8 @@ impl Sampler {
                 // It has executed another program.
                 (known.name, known.text) = (process.stat.name.clone(), command(pid));
             }
-            let doing = doing(pid, process, holders);
-            steps.insert(pid, Step { place, length_ns, running_ns, doing });
+            let (doing, waiting) = doing(pid, process, holders, &full);
+            steps.insert(pid, Step { place, length_ns, running_ns, doing, waiting });
         }
         steps
     }
