@@ -74,8 +74,8 @@ fn time_python(text: &str) -> Value {
 }
 
 /// Ends a program that would never end by itself.
-fn time_for_two_seconds(files: &[(&str, &str)], words: &[&str]) -> Value {
-    time_with(files, &[&["timeout", "2.5"], words].concat())
+fn time_for_a_while(files: &[(&str, &str)], words: &[&str]) -> Value {
+    time_with(files, &[&["timeout", "3"], words].concat())
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn python_that_waits_without_reading() {
         return;
     }
     let text = "from subprocess import Popen, PIPE\nPopen(['seq', '300000'], stdout=PIPE).wait()\n";
-    let record = time_for_two_seconds(&[("prog.py", text)], &[&python(), "prog.py"]);
+    let record = time_for_a_while(&[("prog.py", text)], &[&python(), "prog.py"]);
     finds(&record, "deadlock", &["deadlock for ", "is blocked on write to a pipe that ", "does not read"]);
     assert_eq!(tree(&record)["deadlock"]["finding"]["kind"], "waits_without_reading");
 }
@@ -138,7 +138,7 @@ fn python_that_writes_while_its_child_does() {
     }
     let text = "from subprocess import Popen, PIPE\np = Popen(['cat'], stdin=PIPE, stdout=PIPE)\n\
                 p.stdin.write(b'x' * 1000000)\n";
-    let record = time_for_two_seconds(&[("prog.py", text)], &[&python(), "prog.py"]);
+    let record = time_for_a_while(&[("prog.py", text)], &[&python(), "prog.py"]);
     finds(&record, "deadlock", &["blocked on write to each other's channels"]);
 }
 
@@ -186,4 +186,162 @@ fn a_stage_of_a_pipeline_has_its_tree() {
     let pipeline = format!("{} prog.py | wc -l", python());
     let record = time_in(dir.path(), &[&pipeline]);
     finds(&record, "not_read", &[]);
+}
+
+/// A language: how to run a case of it, and how its processes may be named.
+struct Language {
+    folder: &'static str,
+    extension: &'static str,
+    program: &'static str,
+}
+
+const LANGUAGES: [Language; 6] = [
+    Language { folder: "multiprocessing", extension: "py", program: "python3" },
+    Language { folder: "asyncio", extension: "py", program: "python3" },
+    Language { folder: "perl", extension: "pl", program: "perl" },
+    Language { folder: "sh", extension: "sh", program: "sh" },
+    Language { folder: "ruby", extension: "rb", program: "ruby" },
+    Language { folder: "node", extension: "js", program: "node" },
+];
+
+/// Runs a case; one that never ends is ended after a while.
+fn case(language: &Language, name: &str) -> Value {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/children").join(language.folder);
+    let source = source.join(name).with_extension(language.extension);
+    let program = if language.program == "python3" { python() } else { language.program.to_owned() };
+    let words = [program.as_str(), source.to_str().unwrap()];
+    if name == "deadlock" { time_for_a_while(&[], &words) } else { time_with(&[], &words) }
+}
+
+#[test]
+fn slow_readers_in_every_language() {
+    for language in LANGUAGES.iter().filter(|language| has_program(language.program)) {
+        let record = case(language, "slow_reader");
+        let did = if language.folder == "sh" { "waited for a child to end" } else { "slept" };
+        finds(&record, "not_read", &["was blocked on write for ", did, " and did not read descriptor "]);
+    }
+}
+
+#[test]
+fn slow_children_in_every_language() {
+    for language in LANGUAGES.iter().filter(|language| has_program(language.program)) {
+        let record = case(language, "slow_child");
+        finds(&record, "slow_writer", &["was blocked on read from descriptor ", "slept"]);
+    }
+}
+
+#[test]
+fn deadlocks_in_every_language() {
+    for language in LANGUAGES.iter().filter(|language| has_program(language.program)) {
+        let record = case(language, "deadlock");
+        match language.folder {
+            // A signal or an event could still wake these: that nobody reads is certain.
+            "asyncio" | "sh" => {
+                finds(&record, "not_read", &["waited for a child to end and did not read descriptor "]);
+            }
+            _ => finds(&record, "deadlock", &["deadlock for ", "which is blocked on write"]),
+        }
+    }
+}
+
+#[test]
+fn healthy_programs_in_every_language() {
+    for language in LANGUAGES.iter().filter(|language| has_program(language.program)) {
+        let record = case(language, "healthy");
+        match language.folder {
+            // Its workers have all the work: that is no accusation.
+            "multiprocessing" => {
+                let found = findings(&record);
+                assert!(
+                    found.iter().all(|(_, said)| said.contains("sets the pace: it computed")),
+                    "{found:?}"
+                );
+            }
+            _ => accuses_nobody(&record),
+        }
+    }
+}
+
+#[test]
+fn java_and_its_child() {
+    if !has_program("javac") || !has_program("java") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/children/java/Children.java");
+    let built = Command::new("javac").args(["-d", "."]).arg(source).current_dir(dir.path()).status();
+    assert!(built.unwrap().success());
+    let record = time_in(dir.path(), &["java", "Children", "slow_reader"]);
+    // Other threads of the machine wait for time and for children too.
+    finds(&record, "not_read", &["seq was blocked on write for ", "java ", "did not read descriptor "]);
+    let record = time_in(dir.path(), &["java", "Children", "slow_child"]);
+    finds(&record, "slow_writer", &["java was blocked on read from descriptor ", "slept"]);
+    let record = time_in(dir.path(), &["timeout", "5", "java", "Children", "deadlock"]);
+    finds(&record, "not_read", &["java waited for a child to end and did not read descriptor "]);
+    accuses_nobody(&time_in(dir.path(), &["java", "Children", "healthy"]));
+}
+
+#[test]
+fn go_and_its_child() {
+    if !has_program("go") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let timed = |name: &str, prefix: &[&str]| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/children/go/{name}.go"));
+        let program = dir.path().join("prog");
+        let built = Command::new("go")
+            .args(["build", "-o"])
+            .args([&program, &source])
+            .env("GOCACHE", dir.path().join("cache"))
+            .status();
+        assert!(built.unwrap().success());
+        time_in(dir.path(), &[prefix, &[program.to_str().unwrap()]].concat())
+    };
+    let record = timed("slow_reader", &[]);
+    finds(&record, "not_read", &["seq was blocked on write for ", "prog slept and did not read descriptor "]);
+    finds(&timed("slow_child", &[]), "slow_writer", &["prog was blocked on read from descriptor ", "slept"]);
+    let record = timed("deadlock", &["timeout", "3"]);
+    finds(&record, "not_read", &["prog waited for a child to end and did not read descriptor "]);
+    accuses_nobody(&timed("healthy", &[]));
+}
+
+#[test]
+fn make_and_its_pool_of_tokens() {
+    if !has_program("make") {
+        return;
+    }
+    let record = time_with(
+        &[
+            ("Makefile", "all: a b c d\na b c d:\n\t+@$(MAKE) -f sub.mk one two\n"),
+            ("sub.mk", "one two:\n\t@sleep 0.3\n"),
+        ],
+        &["make", "-j2"],
+    );
+    accuses_nobody(&record);
+}
+
+#[test]
+fn watch_shows_the_channels_of_a_running_program() {
+    if !has_program("python3") {
+        return;
+    }
+    let text = "import time\nfrom subprocess import Popen, PIPE\np = Popen(['seq', '300000'], stdout=PIPE)\n\
+                time.sleep(600)\n";
+    let mut program = Command::new(python());
+    program.args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut program = program.spawn().unwrap();
+    let pid = program.id().to_string();
+    let shown = (0..20).any(|_| {
+        let mut watch = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        watch.args(["watch", "--json", "--for", "1.5", "--interval", "0.7", &pid]).stdin(Stdio::null());
+        let out = String::from_utf8(watch.output().unwrap().stdout).unwrap();
+        let last: Value = serde_json::from_str(out.lines().last().unwrap_or("{}")).unwrap();
+        let said = last["pipelines"][0]["verdict"]["headline"].as_str().unwrap_or_default().to_owned();
+        said.starts_with("seq was blocked on write for ") && said.contains("did not read descriptor ")
+    });
+    // Its child ends of a closed pipe.
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert!(shown, "never told");
 }
