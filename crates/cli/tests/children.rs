@@ -336,9 +336,11 @@ fn watch_shows_the_channels_of_a_running_program() {
         let mut watch = Command::new(env!("CARGO_BIN_EXE_pelton"));
         watch.args(["watch", "--json", "--for", "1.5", "--interval", "0.7", &pid]).stdin(Stdio::null());
         let out = String::from_utf8(watch.output().unwrap().stdout).unwrap();
-        let last: Value = serde_json::from_str(out.lines().last().unwrap_or("{}")).unwrap();
-        let said = last["pipelines"][0]["verdict"]["headline"].as_str().unwrap_or_default().to_owned();
-        said.starts_with("seq was blocked on write for ") && said.contains("did not read descriptor ")
+        out.lines().any(|line| {
+            let now: Value = serde_json::from_str(line).unwrap();
+            let said = now["pipelines"][0]["verdict"]["headline"].as_str().unwrap_or_default();
+            said.starts_with("seq was blocked on write for ") && said.contains("did not read descriptor ")
+        })
     });
     // Its child ends of a closed pipe.
     program.kill().unwrap();

@@ -7,7 +7,7 @@ use crate::probes::threads::ThreadProbe;
 use crate::probes::timeline::Timeline;
 use crate::probes::waits::WaitProbe;
 use crate::probes::{Gauges, PROBES};
-use crate::tree::{SampledTree, Sampler};
+use crate::tree::Sampler;
 use pelton_record::process_tree::ProcessTree;
 use pelton_record::syscalls::Syscalls;
 use pelton_record::threads::Threads;
@@ -157,7 +157,7 @@ impl Watched {
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
         let threads = self.threads.map(|probe| probe.finish(end_ns, pelton_sys::machine::cores()));
         let syscalls = self.syscalls.and_then(|probe| probe.finish());
-        let tree = self.tree.and_then(Sampler::finish).map(SampledTree::tree);
+        let tree = self.tree.and_then(Sampler::finish).map(|sampled| sampled.tree());
         let (start_ns, timeline) = (self.start_ns, self.timeline);
         Ok(Finished { ended, start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls, timeline, tree })
     }

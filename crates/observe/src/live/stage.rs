@@ -6,7 +6,7 @@ use crate::tree::Sampler;
 use pelton_record::Waits;
 use pelton_record::live::{LivePipe, LiveStage};
 use pelton_sys::procfs::{self, Io, ProcFile};
-use pelton_sys::{pidfd, processes};
+use pelton_sys::{clock, pidfd, processes};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -125,7 +125,7 @@ impl Watched {
             write_rate: moved.map(|(_, written)| rate(written)),
             written_bytes: self.io.known.then_some(self.io.written),
             pipe: self.pipe.as_mut().and_then(live_pipe),
-            tree: self.tree.take(),
+            tree: self.tree.recent(clock::now_ns()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Makes the record's tree from samples and, of followed processes, from their exact accounts.
 
 use super::flows::{End, Flow, READER, WRITER};
-use super::{Sampled, SampledProcess, SampledTree, findings};
+use super::{Sampled, SampledProcess, findings};
 use crate::doctor::holders::Channel;
 use crate::inside::Relations;
 use pelton_record::process_tree::{ChannelFill, ChannelKind, ProcessTree, TreeChannel, TreeEnd, TreeNode};
@@ -11,22 +11,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// child holds everything.
 const LASTING: f64 = 0.2;
 
-impl SampledTree {
+impl Sampled {
     /// Returns the tree of the sampled processes alone.
-    pub fn tree(self) -> ProcessTree {
+    pub fn tree(&self) -> ProcessTree {
         let mut nodes = Nodes::default();
-        let places: Vec<usize> = self.0.processes.iter().fold(Vec::new(), |mut places, process| {
+        let places: Vec<usize> = self.processes.iter().fold(Vec::new(), |mut places, process| {
             let parent = process.parent.map(|parent| places[parent]);
             let node = nodes.node(parent, &process.name, &process.text);
             nodes.add(node, process.cpu_ns, process.activity.seen_ns);
             places.push(node);
             places
         });
-        finished(self.0, nodes, &places)
+        finished(self, nodes, &places)
     }
 
     /// Returns the tree of followed processes, those too short for a sample included.
-    pub(crate) fn tree_of(self, family: &Relations<'_>) -> ProcessTree {
+    pub fn tree_of(&self, family: &Relations<'_>) -> ProcessTree {
         let mut nodes = Nodes::default();
         let mut members: Vec<usize> = Vec::new();
         for (index, member) in family.members.iter().enumerate() {
@@ -41,8 +41,8 @@ impl SampledTree {
             members.push(node);
         }
         let places: Vec<usize> =
-            self.0.processes.iter().map(|process| members[place(process, family)]).collect();
-        finished(self.0, nodes, &places)
+            self.processes.iter().map(|process| members[place(process, family)]).collect();
+        finished(self, nodes, &places)
     }
 }
 
@@ -92,17 +92,17 @@ impl Nodes {
 }
 
 /// Puts samples and channels into the tree; `places` has the node of each sampled process.
-fn finished(sampled: Sampled, nodes: Nodes, places: &[usize]) -> ProcessTree {
+fn finished(sampled: &Sampled, nodes: Nodes, places: &[usize]) -> ProcessTree {
     let mut nodes = nodes.all;
     for (process, &node) in sampled.processes.iter().zip(places) {
         nodes[node].activity.get_or_insert_default().add(&process.activity);
     }
     let mut tree = ProcessTree {
-        channels: channels(&sampled, places),
+        channels: channels(sampled, places),
         nodes,
         samples: sampled.samples,
         findings: Vec::new(),
-        deadlock: sampled.deadlock,
+        deadlock: sampled.deadlock.clone(),
     };
     tree.findings = findings::findings(&tree);
     tree

@@ -27,6 +27,8 @@ use stillness::Stillness;
 const INTERVAL_NS: u64 = 18_000_000;
 /// A sample is followed by this many times its own CPU time without one: the cost stays below 1% of a core.
 const REST: u64 = 100;
+/// How long observations count as recent.
+const RECENT_NS: u64 = 5_000_000_000;
 /// Maximum number of processes sampled.
 const PROCESSES: usize = 256;
 
@@ -39,6 +41,8 @@ pub struct Sampler {
     last_ns: u64,
     /// Time of the last sample of several processes.
     looked_ns: u64,
+    /// When these observations began.
+    since_ns: u64,
     sampled: Sampled,
     places: HashMap<u32, usize>,
     stillness: Stillness,
@@ -69,9 +73,6 @@ pub(crate) struct SampledProcess {
     pub activity: Activity,
 }
 
-/// The finished observations of a tree that had more than one process.
-pub struct SampledTree(pub(crate) Sampled);
-
 /// What a process did since the last sample.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
@@ -99,6 +100,7 @@ impl Sampler {
             due_ns: now_ns,
             last_ns: now_ns,
             looked_ns: 0,
+            since_ns: now_ns,
             sampled: Sampled::default(),
             places: HashMap::new(),
             stillness: Stillness::default(),
@@ -222,8 +224,20 @@ impl Sampler {
         all.len() - 1
     }
 
-    /// Returns the tree since the last call; `None` if there were no two processes.
-    pub fn take(&mut self) -> Option<ProcessTree> {
+    /// Returns the tree in the last seconds; `None` if there were no two processes.
+    pub fn recent(&mut self, now_ns: u64) -> Option<ProcessTree> {
+        let lasted_ns = self.stillness.lasted();
+        let deadlock = self.stillness.current();
+        self.sampled.deadlock = deadlock.map(|finding| Deadlock { lasted_ns, finding: finding.clone() });
+        let tree = (self.sampled.samples > 0).then(|| self.sampled.tree());
+        if now_ns - self.since_ns >= RECENT_NS {
+            self.begin_anew(now_ns);
+        }
+        tree
+    }
+
+    /// Forgets what the processes did so far, and those that have ended.
+    fn begin_anew(&mut self, now_ns: u64) {
         let mut fresh = Sampled::default();
         let mut moved: HashMap<usize, usize> = HashMap::new();
         let before = &self.sampled.processes;
@@ -234,18 +248,15 @@ impl Sampler {
             fresh.processes.push(SampledProcess { parent, activity, ..process.clone() });
         }
         self.places = fresh.processes.iter().enumerate().map(|(place, one)| (one.pid, place)).collect();
-        let mut sampled = std::mem::replace(&mut self.sampled, fresh);
-        let lasted_ns = self.stillness.lasted();
-        sampled.deadlock =
-            self.stillness.current().map(|finding| Deadlock { lasted_ns, finding: finding.clone() });
-        (sampled.samples > 0).then(|| SampledTree(sampled).tree())
+        (self.sampled, self.since_ns) = (fresh, now_ns);
     }
 
     /// Returns the observations; `None` if there never were two processes.
-    pub fn finish(self) -> Option<SampledTree> {
+    pub(crate) fn finish(mut self) -> Option<Sampled> {
         let lasted_ns = self.stillness.lasted();
-        let deadlock = self.stillness.last().map(|finding| Deadlock { lasted_ns, finding: finding.clone() });
-        (self.sampled.samples > 0).then_some(SampledTree(Sampled { deadlock, ..self.sampled }))
+        let deadlock = self.stillness.last();
+        self.sampled.deadlock = deadlock.map(|finding| Deadlock { lasted_ns, finding: finding.clone() });
+        (self.sampled.samples > 0).then_some(self.sampled)
     }
 }
 
