@@ -57,10 +57,12 @@ fn finds(record: &Value, kind: &str, words: &[&str]) {
     );
 }
 
-/// Asserts that nobody is accused.
+/// Asserts that nobody is accused: that one who computes sets the pace is no accusation.
 #[track_caller]
 fn accuses_nobody(record: &Value) {
-    assert_eq!(findings(record), [], "{:#}", tree(record));
+    let mut found = findings(record);
+    found.retain(|(_, said)| !said.contains(" sets the pace: it computed"));
+    assert!(found.is_empty(), "{found:#?}\n{:#}", tree(record));
 }
 
 /// The interpreter itself: a shim of pyenv starts processes of its own.
@@ -151,7 +153,7 @@ fn python_that_talks_with_its_child() {
     let child = "import sys, time\nfor line in sys.stdin:\n    time.sleep(0.01)\n    print(line, end='', flush=True)\n";
     let text = "import sys, time\nfrom subprocess import Popen, PIPE\n\
                 p = Popen([sys.executable, 'child.py'], stdin=PIPE, stdout=PIPE)\n\
-                for i in range(70):\n    p.stdin.write(b'x\\n')\n    p.stdin.flush()\n    p.stdout.readline()\n    time.sleep(0.01)\n\
+                for i in range(150):\n    p.stdin.write(b'x\\n')\n    p.stdin.flush()\n    p.stdout.readline()\n    time.sleep(0.01)\n\
                 p.stdin.close()\np.wait()\n";
     let record = time_with(&[("prog.py", text), ("child.py", child)], &[&python(), "prog.py"]);
     accuses_nobody(&record);
@@ -247,18 +249,7 @@ fn deadlocks_in_every_language() {
 #[test]
 fn healthy_programs_in_every_language() {
     for language in LANGUAGES.iter().filter(|language| has_program(language.program)) {
-        let record = case(language, "healthy");
-        match language.folder {
-            // Its workers have all the work: that is no accusation.
-            "multiprocessing" => {
-                let found = findings(&record);
-                assert!(
-                    found.iter().all(|(_, said)| said.contains("sets the pace: it computed")),
-                    "{found:?}"
-                );
-            }
-            _ => accuses_nobody(&record),
-        }
+        accuses_nobody(&case(language, "healthy"));
     }
 }
 

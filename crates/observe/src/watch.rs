@@ -174,6 +174,14 @@ pub struct Pace {
 const QUICK_NS: u64 = 5_000_000;
 const CALM_NS: u64 = 20_000_000;
 const QUICK_FOR_NS: u64 = 500_000_000;
+/// Intervals differ by up to this: at equal ones, processes that take turns in step with them would be found in the
+/// same state each time.
+const SPREAD_NS: u64 = 8_000_000;
+
+/// Returns a number below [`SPREAD_NS`] that looks random.
+fn scattered(now_ns: u64) -> u64 {
+    (now_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % SPREAD_NS
+}
 
 impl Pace {
     /// Starts now.
@@ -197,7 +205,7 @@ impl Pace {
         self.rounds += 1;
         let now_ns = clock::now_ns();
         let quick = now_ns - self.start_ns < QUICK_FOR_NS;
-        self.next_ns = now_ns + if quick { QUICK_NS } else { CALM_NS };
+        self.next_ns = now_ns + if quick { QUICK_NS } else { CALM_NS - SPREAD_NS / 2 + scattered(now_ns) };
     }
 
     /// Returns the number of rounds so far.

@@ -112,6 +112,9 @@ pub struct TreeChannel {
     /// Whether its users hold both ends, as with a pool of tokens: then only waits tell who wrote and who read.
     #[serde(default)]
     pub shared: bool,
+    /// How long it was seen open at both ends.
+    #[serde(default)]
+    pub open_ns: u64,
     /// How long a writer was blocked on write to it.
     pub write_blocked_ns: u64,
     /// How long a reader was blocked on read from it.

@@ -145,6 +145,7 @@ fn of_flow(channel: Channel, flow: &Flow, places: &[usize]) -> Option<TreeChanne
         writers,
         readers,
         shared: flow.held.iter().all(|side| side.values().all(|&ns| ns == 0)),
+        open_ns: flow.open_ns,
         write_blocked_ns: flow.blocked_ns[WRITER],
         read_blocked_ns: flow.blocked_ns[READER],
         longest_unread_ns: flow.longest_unread_ns,
@@ -175,6 +176,7 @@ fn lasting(ends: &HashMap<End, u64>, places: &[usize]) -> Vec<TreeEnd> {
 
 fn merge(one: &mut TreeChannel, other: &TreeChannel) {
     one.times += other.times;
+    one.open_ns += other.open_ns;
     one.write_blocked_ns += other.write_blocked_ns;
     one.read_blocked_ns += other.read_blocked_ns;
     one.longest_unread_ns = one.longest_unread_ns.max(other.longest_unread_ns);

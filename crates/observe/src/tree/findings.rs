@@ -11,9 +11,11 @@ use std::collections::BTreeSet;
 const LEAST_NS: u64 = 200_000_000;
 /// A writer that was blocked for this share of its life, and saw no read in [`LEAST_NS`], is one that nobody reads.
 const UNREAD: f64 = 0.25;
-/// A process that was blocked for this share of its life on one other process waits for that one; two that take turns
-/// each wait for half of the time.
-const MOST: f64 = 0.65;
+/// A process that was blocked for this share of the time for which a channel was open waits for the other side; two that
+/// take turns each wait for half of the time.
+const MOST: f64 = 0.75;
+/// A wait below this share of a process's life is not mentioned.
+const WORTH: f64 = 0.1;
 /// What a process did for this share of a time is what it did.
 const MAINLY: f64 = 0.5;
 
@@ -116,6 +118,11 @@ fn share(part_ns: u64, whole_ns: u64) -> f64 {
     part_ns as f64 / whole_ns.max(1) as f64
 }
 
+/// Whether a wait took most of the time of its channel, and matters in the life of its process.
+fn is_most(blocked_ns: u64, open_ns: u64, life_ns: u64) -> bool {
+    blocked_ns >= LEAST_NS && share(blocked_ns, open_ns) >= MOST && share(blocked_ns, life_ns) >= WORTH
+}
+
 /// The writer was blocked, and nobody read meanwhile.
 fn not_read(scene: &Scene<'_>) -> Option<TreeFinding> {
     let Scene { channel, .. } = scene;
@@ -140,7 +147,7 @@ fn slow_reader(scene: &Scene<'_>) -> Option<TreeFinding> {
     let Scene { channel, .. } = scene;
     let life_ns = scene.life_ns(&channel.writers);
     let blocked_ns = channel.write_blocked_ns.min(life_ns);
-    if blocked_ns < LEAST_NS || share(blocked_ns, life_ns) < MOST {
+    if !is_most(blocked_ns, channel.open_ns, life_ns) {
         return None;
     }
     let (writer, reader) = (scene.names(&channel.writers), scene.names(&channel.readers));
@@ -170,7 +177,7 @@ fn slow_writer(scene: &Scene<'_>) -> Option<TreeFinding> {
     // A pool of tokens, such as make's: whoever holds one waits for what it started.
     let is_pool =
         channel.shared && share(meanwhile.child_ns + meanwhile.other_ns, meanwhile.seen_ns) >= MAINLY;
-    if blocked_ns < LEAST_NS || share(blocked_ns, life_ns) < MOST || passes_on || is_pool {
+    if !is_most(blocked_ns, channel.open_ns, life_ns) || passes_on || is_pool {
         return None;
     }
     let did = did(meanwhile)?;
@@ -228,6 +235,7 @@ mod tests {
     fn tree(channel: TreeChannel) -> ProcessTree {
         let channel = TreeChannel {
             times: 1,
+            open_ns: 2 * S,
             writers: vec![TreeEnd { node: 1, fd: 1 }],
             readers: vec![TreeEnd { node: 0, fd: 3 }],
             ..channel

@@ -33,6 +33,8 @@ pub struct Flows {
 /// One channel.
 pub struct Flow {
     pub path: Option<String>,
+    /// How long it was open at both ends.
+    pub open_ns: u64,
     /// For how long each held this end, and not the other.
     pub held: [HashMap<End, u64>; 2],
     /// For how long each waited on it, or was waited for.
@@ -58,6 +60,7 @@ impl Flow {
         };
         Flow {
             path: None,
+            open_ns: 0,
             held: Default::default(),
             waited: Default::default(),
             blocked_ns: [0; 2],
@@ -181,6 +184,8 @@ impl Flows {
 impl Flow {
     /// Counts who holds which end alone: one that holds both has inherited one of them, or talks to itself.
     fn hold(&mut self, held: &Held, steps: &BTreeMap<u32, Step>) {
+        let holders = held.iter().flatten().filter_map(|holder| steps.get(&holder.pid));
+        self.open_ns += holders.map(|step| step.length_ns).min().unwrap_or(0);
         for side in [READER, WRITER] {
             for holder in &held[side] {
                 let both = held[1 - side].iter().any(|other| other.pid == holder.pid);
