@@ -27,8 +27,8 @@ use stillness::Stillness;
 const INTERVAL_NS: u64 = 15_000_000;
 /// A sample is followed by this many times its own CPU time without one: the cost stays below 1% of a core.
 const REST: u64 = 100;
-/// The same for a process that turns out to have no children.
-const REST_ALONE: u64 = 1000;
+/// A process that has no children is asked for them less and less often, at last after this time.
+const INTERVAL_ALONE_NS: u64 = 120_000_000;
 /// How long observations count as recent.
 const RECENT_NS: u64 = 5_000_000_000;
 /// Maximum number of processes sampled.
@@ -40,6 +40,8 @@ pub struct Sampler {
     /// The root's children, as far as its first thread started them.
     children: Option<ProcFile>,
     due_ns: u64,
+    /// Time between the last sample and the next.
+    pause_ns: u64,
     last_ns: u64,
     /// Time of the last sample of several processes.
     looked_ns: u64,
@@ -100,6 +102,7 @@ impl Sampler {
             root,
             children: ProcFile::open(root, &format!("task/{root}/children")),
             due_ns: now_ns,
+            pause_ns: INTERVAL_NS,
             last_ns: now_ns,
             looked_ns: 0,
             since_ns: now_ns,
@@ -119,14 +122,15 @@ impl Sampler {
             Some(pids) => pids.to_vec(),
             None => self.find(),
         };
-        let alone = pids.len() < 2;
-        if !alone {
+        if pids.len() > 1 {
             self.look(&pids, now_ns);
+            self.pause_ns = (REST * (clock::own_cpu_ns() - before_ns)).max(INTERVAL_NS);
+        } else {
+            let is_asked = known.is_none();
+            self.pause_ns = if is_asked { (2 * self.pause_ns).min(INTERVAL_ALONE_NS) } else { INTERVAL_NS };
         }
         self.last_ns = now_ns;
-        // Several threads without children, such as sort's, are asked less often: each has a list of its own.
-        let rest = if alone { REST_ALONE } else { REST };
-        self.due_ns = now_ns + (rest * (clock::own_cpu_ns() - before_ns)).max(INTERVAL_NS);
+        self.due_ns = now_ns + self.pause_ns;
     }
 
     /// Returns the root and its descendants.
