@@ -5,12 +5,39 @@
 use crate::advice;
 use crate::bottleneck::{self, Awaited, partner, waits_most_for};
 use crate::stage_label::label;
+use crate::tree::findings::tell;
 use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Stage, Verdict};
 
 /// Below this wall time, starting processes is most of the work, and no bottleneck can be named.
 const TOO_SHORT_NS: u64 = 20_000_000;
 /// Judges a run. Uses only `machine`, `pipelines`, `total` and `wall_ns`.
 pub fn judge(run: &Run) -> Verdict {
+    let mut verdict = judge_stages(run);
+    let longest = run.pipelines.iter().max_by_key(|pipeline| pipeline.wall_ns);
+    let Some(pipeline) = longest.filter(|pipeline| pipeline.wall_ns >= TOO_SHORT_NS) else { return verdict };
+    match pipeline.stages.as_slice() {
+        [only] => only.tree.iter().for_each(|tree| tell(&mut verdict, tree)),
+        several => {
+            for (i, tree) in
+                several.iter().enumerate().filter_map(|(i, stage)| Some((i, stage.tree.as_ref()?)))
+            {
+                let inside = |text: &String| format!("in {}: {text}", label(pipeline, i));
+                verdict.neighbours.extend(tree.findings.iter().map(|finding| inside(&finding.headline)));
+            }
+        }
+    }
+    verdict
+}
+
+/// Judges the pipelines found inside the only row of a run; `None` if there are none.
+pub fn judge_inside(run: &Run) -> Option<Verdict> {
+    let mut verdict = judge(&run.inner_pipelines()?);
+    let stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+    stages.filter_map(|stage| stage.tree.as_ref()).for_each(|tree| tell(&mut verdict, tree));
+    Some(verdict)
+}
+
+fn judge_stages(run: &Run) -> Verdict {
     let cores = run.machine.cores;
     let cores_used = if run.wall_ns == 0 { 0.0 } else { run.total.cpu_ns() as f64 / run.wall_ns as f64 };
     let verdict = Verdict { cores_used, cores, ..Verdict::default() };
@@ -209,6 +236,7 @@ mod tests {
             syscalls: None,
             timeline: None,
             inside: None,
+            tree: None,
             stands_for: 1,
             starts_processes: false,
         }

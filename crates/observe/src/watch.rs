@@ -7,6 +7,8 @@ use crate::probes::threads::ThreadProbe;
 use crate::probes::timeline::Timeline;
 use crate::probes::waits::WaitProbe;
 use crate::probes::{Gauges, PROBES};
+use crate::tree::Sampler;
+use pelton_record::process_tree::ProcessTree;
 use pelton_record::syscalls::Syscalls;
 use pelton_record::threads::Threads;
 use pelton_record::{Cost, Waits};
@@ -30,6 +32,7 @@ pub struct Watched {
     syscalls: Option<SyscallProbe>,
     exact: Option<ExactProbe>,
     timeline: Option<Timeline>,
+    tree: Option<Sampler>,
     start_ns: u64,
 }
 
@@ -53,6 +56,8 @@ pub struct Finished {
     pub syscalls: Option<Syscalls>,
     /// Its timeline, if kept.
     pub timeline: Option<Timeline>,
+    /// Its processes and the channels between them, if it had children and nobody else follows them.
+    pub tree: Option<ProcessTree>,
 }
 
 impl Watched {
@@ -86,6 +91,7 @@ impl Watched {
             syscalls: None,
             exact: None,
             timeline: None,
+            tree: Some(Sampler::attach(pid, start_ns)),
             start_ns,
         }
     }
@@ -93,6 +99,11 @@ impl Watched {
     /// Also watches its threads and those of its descendants.
     pub fn with_threads(self) -> Self {
         Watched { threads: Some(ThreadProbe::attach(self.pid, self.start_ns)), ..self }
+    }
+
+    /// Leaves its descendants to one that follows them.
+    pub fn without_tree(self) -> Self {
+        Watched { tree: None, ..self }
     }
 
     /// Keeps its timeline.
@@ -127,6 +138,9 @@ impl Watched {
         if let Some(threads) = &mut self.threads {
             threads.sample(now_ns);
         }
+        if let Some(tree) = &mut self.tree {
+            tree.sample(now_ns, None);
+        }
     }
 
     /// Reads the last counters of the ended stage and reaps it.
@@ -143,8 +157,9 @@ impl Watched {
         let cpu_wait_ns = fit.map(|fit| fit.cpu_wait_ns());
         let threads = self.threads.map(|probe| probe.finish(end_ns, pelton_sys::machine::cores()));
         let syscalls = self.syscalls.and_then(|probe| probe.finish());
+        let tree = self.tree.and_then(Sampler::finish).map(|sampled| sampled.tree());
         let (start_ns, timeline) = (self.start_ns, self.timeline);
-        Ok(Finished { ended, start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls, timeline })
+        Ok(Finished { ended, start_ns, end_ns, cost, waits, cpu_wait_ns, threads, syscalls, timeline, tree })
     }
 }
 
@@ -159,6 +174,14 @@ pub struct Pace {
 const QUICK_NS: u64 = 5_000_000;
 const CALM_NS: u64 = 20_000_000;
 const QUICK_FOR_NS: u64 = 500_000_000;
+/// Intervals differ by up to this: at equal ones, processes that take turns in step with them would be found in the
+/// same state each time.
+const SPREAD_NS: u64 = 8_000_000;
+
+/// Returns a number below [`SPREAD_NS`] that looks random.
+fn scattered(now_ns: u64) -> u64 {
+    (now_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % SPREAD_NS
+}
 
 impl Pace {
     /// Starts now.
@@ -182,7 +205,7 @@ impl Pace {
         self.rounds += 1;
         let now_ns = clock::now_ns();
         let quick = now_ns - self.start_ns < QUICK_FOR_NS;
-        self.next_ns = now_ns + if quick { QUICK_NS } else { CALM_NS };
+        self.next_ns = now_ns + if quick { QUICK_NS } else { CALM_NS - SPREAD_NS / 2 + scattered(now_ns) };
     }
 
     /// Returns the number of rounds so far.

@@ -18,6 +18,7 @@ mod lines;
 pub mod live;
 mod pass;
 mod pipes;
+pub mod process_tree;
 mod span;
 pub mod syscalls;
 pub mod threads;
@@ -160,6 +161,9 @@ pub struct Stage {
     /// What it started, if it was followed: the only row of a run is.
     #[serde(default)]
     pub inside: Option<inside::Inside>,
+    /// Its process and its descendants as a tree, with the channels between them, if it had any.
+    #[serde(default)]
+    pub tree: Option<process_tree::ProcessTree>,
     /// What it did in the course of time, if that was asked for (`--timeline`, `--trace`, `--html`).
     #[serde(default)]
     pub timeline: Option<Vec<Slice>>,

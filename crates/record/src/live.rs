@@ -1,5 +1,6 @@
 //! Snapshots of running pipelines.
 
+use crate::process_tree::ProcessTree;
 use crate::{Verdict, Waits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub struct LiveStage {
     pub written_bytes: Option<u64>,
     /// The pipe that it writes to.
     pub pipe: Option<LivePipe>,
+    /// Its processes in the window, with the channels between them, if it has any.
+    #[serde(default)]
+    pub tree: Option<ProcessTree>,
 }
 
 /// The current state of a pipe.

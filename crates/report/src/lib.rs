@@ -18,6 +18,7 @@ pub mod live;
 mod paint;
 mod pipes;
 mod probe_figures;
+mod process_tree;
 #[cfg(test)]
 mod properties;
 mod prose;

@@ -15,6 +15,7 @@ use pelton_record::live::{LivePipe, LivePipeline, LiveStage, Snapshot};
 use crate::{
     columns::{KEYS, apportion},
     paint::{Pieces, Role},
+    process_tree,
     style::Style,
     text, units,
 };
@@ -165,6 +166,7 @@ fn body(now: &Snapshot, view: &View, style: &Style, width: usize) -> Vec<Pieces>
         }
         for (stage, row) in pipeline.stages.iter().enumerate() {
             lines.push(self::row(now, view, style, row, is_bottleneck(pipeline, stage), [command, bar]));
+            lines.extend(channels(row, style));
         }
         lines.extend(verdict(pipeline, style, width));
         lines.push(Pieces::default());
@@ -191,6 +193,18 @@ fn columns(now: &Snapshot, style: &Style, width: usize) -> [usize; 2] {
 
 fn is_bottleneck(pipeline: &LivePipeline, stage: usize) -> bool {
     pipeline.verdict.bottleneck.as_ref().is_some_and(|bottleneck| bottleneck.stage == stage)
+}
+
+/// Maximum number of channels shown below a stage.
+const CHANNELS: usize = 6;
+
+/// Renders the channels between a stage's processes on which they waited.
+fn channels(stage: &LiveStage, style: &Style) -> Vec<Pieces> {
+    let Some(tree) = &stage.tree else { return Vec::new() };
+    let waited = tree.channels.iter().filter(|one| one.write_blocked_ns.max(one.read_blocked_ns) > 0);
+    let line =
+        |one| Pieces::one(Role::Plain, format!("           {}", process_tree::channel(tree, one, style)));
+    waited.take(CHANNELS).map(line).collect()
 }
 
 /// Renders the verdict on a pipeline.
@@ -302,6 +316,7 @@ mod tests {
                 write_rate: Some(rates[1]),
                 written_bytes: Some(1_000),
                 pipe: (pid != 4713).then_some(pipe),
+                tree: None,
             }
         };
         let stages = vec![

@@ -112,6 +112,7 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         syscalls: None,
         timeline: None,
         inside: None,
+        tree: None,
         stands_for: 1,
         starts_processes: false,
     }

@@ -100,7 +100,7 @@ pub fn conclude(run: &mut Run, by_line: bool) {
 
 /// Sets the verdict on the pipelines found inside the only row.
 pub(crate) fn judge_inside(run: &mut Run) {
-    if let Some(verdict) = run.inner_pipelines().map(|inner| pelton_observe::judge(&inner)) {
+    if let Some(verdict) = pelton_observe::judge_inside(run) {
         let stages = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
         stages.filter_map(|stage| stage.inside.as_mut()).for_each(|inside| inside.verdict = verdict.clone());
     }

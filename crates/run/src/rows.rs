@@ -147,6 +147,7 @@ impl<'a> Rows<'a> {
             threads: part.finished.threads.clone(),
             syscalls: part.finished.syscalls.clone(),
             inside: None,
+            tree: part.finished.tree.clone(),
             timeline: part.finished.timeline.clone().map(|timeline| timeline.finish(self.start_ns)),
             reads_previous: stages.start > 0,
             feeds_next: true,

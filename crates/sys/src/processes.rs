@@ -69,6 +69,12 @@ fn whole(path: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns the process that a thread belongs to; a process belongs to itself.
+pub fn of_thread(thread: u32) -> Option<u32> {
+    let text = file(thread, "status")?;
+    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// Returns the user that owns the process.
 pub fn owner(pid: u32) -> Option<u32> {
     Some(std::fs::metadata(format!("/proc/{pid}")).ok()?.uid())

@@ -141,7 +141,12 @@ pub fn resident_bytes(pid: u32) -> Option<u64> {
 
 /// Returns the children of `pid`'s leading thread, if the kernel lists them.
 pub fn children(pid: u32) -> Vec<u32> {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) else {
+    children_of_thread(pid, pid)
+}
+
+/// Returns the children that a thread of `pid` started, if the kernel lists them.
+pub fn children_of_thread(pid: u32, thread: u32) -> Vec<u32> {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")) else {
         return Vec::new();
     };
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()

@@ -26,6 +26,13 @@ BottleneckKind = Literal[
     "waits_elsewhere",
 ]
 
+# What a channel is.
+ChannelKind = Literal[
+    "pipe",
+    "fifo",
+    "socket",
+]
+
 # How processes that wait for one another are.
 Health = Literal[
     "idle",
@@ -71,6 +78,14 @@ What = Literal[
     "continue",
     "outside",
     "unknown",
+]
+
+# What a conclusion about a channel is.
+TreeFindingKind = Literal[
+    "deadlock",
+    "not_read",
+    "slow_reader",
+    "slow_writer",
 ]
 
 
@@ -605,6 +620,8 @@ class Stage(Record):
             --threads`).
         timeline: What it did in the course of time, if that was asked for (`--timeline`,
             `--trace`, `--html`).
+        tree: Its process and its descendants as a tree, with the channels between them, if it
+            had any.
         waits: What it did with its wall time, if it lived long enough to be sampled. Of a
             native row, measured: it waits for input while the kernels before it work, and for room
             while those after it do.
@@ -627,6 +644,7 @@ class Stage(Record):
     syscalls: Syscalls | None = None
     threads: Threads | None = None
     timeline: tuple[Slice, ...] | None = None
+    tree: ProcessTree | None = None
     waits: Waits | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -639,6 +657,7 @@ class Stage(Record):
         "syscalls": ("one", "Syscalls"),
         "threads": ("one", "Threads"),
         "timeline": ("many", "Slice"),
+        "tree": ("one", "ProcessTree"),
         "waits": ("one", "Waits"),
     }
 
@@ -1015,6 +1034,304 @@ class Slice(Record):
 
 
 @dataclass(frozen=True)
+class ProcessTree(Record):
+    """Describes a stage's process, its descendants, and who feeds whom among them, by samples.
+
+    Attributes:
+        channels: The channels between processes of the tree, by any descriptor; those most
+            waited on first.
+        deadlock: A deadlock among its processes, confirmed as `pelton doctor` does.
+        findings: Conclusions about its channels, the gravest first.
+        nodes: The processes: parents before their children, the stage's own process first.
+            Those with the same name and parent are one node.
+        samples: How often the tree was sampled. The interval grows with the number of
+            processes, to cost at most 1% of a core.
+    """
+
+    channels: tuple[TreeChannel, ...]
+    findings: tuple[TreeFinding, ...]
+    nodes: tuple[TreeNode, ...]
+    samples: int
+    deadlock: Deadlock | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "channels": ("many", "TreeChannel"),
+        "deadlock": ("one", "Deadlock"),
+        "findings": ("many", "TreeFinding"),
+        "nodes": ("many", "TreeNode"),
+    }
+
+
+@dataclass(frozen=True)
+class TreeChannel(Record):
+    """Describes a channel from some processes of the tree to others. Channels that join the same nodes
+    at the same descriptors are one.
+
+    Attributes:
+        fill: Its fill; None if it could not be inspected.
+        kind: What it is.
+        longest_unread_ns: The longest time for which a writer was blocked and did not run in
+            between: nobody read.
+        open_ns: How long it was seen open at both ends.
+        path: The path of a FIFO.
+        read_blocked_ns: How long a reader was blocked on read from it.
+        reader_meanwhile: What the reader did while a writer was blocked.
+        readers: Who reads from it.
+        shared: Whether its users hold both ends, as with a pool of tokens: then only waits tell
+            who wrote and who read.
+        times: How many there were.
+        write_blocked_ns: How long a writer was blocked on write to it.
+        writer_meanwhile: What the writer did while a reader was blocked.
+        writers: Who writes to it: those that were seen to wait, otherwise those that hold only
+            this end.
+    """
+
+    kind: ChannelKind
+    longest_unread_ns: int
+    read_blocked_ns: int
+    reader_meanwhile: Activity
+    readers: tuple[TreeEnd, ...]
+    times: int
+    write_blocked_ns: int
+    writer_meanwhile: Activity
+    writers: tuple[TreeEnd, ...]
+    fill: ChannelFill | None = None
+    open_ns: int | None = None
+    path: str | None = None
+    shared: bool | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "fill": ("one", "ChannelFill"),
+        "reader_meanwhile": ("one", "Activity"),
+        "readers": ("many", "TreeEnd"),
+        "writer_meanwhile": ("one", "Activity"),
+        "writers": ("many", "TreeEnd"),
+    }
+
+
+@dataclass(frozen=True)
+class ChannelFill(Record):
+    """Describes how full a channel was.
+
+    Attributes:
+        capacity_bytes: What it holds at most, in bytes; None for a socket.
+        empty_share: Share of the time in which there was nothing in it.
+        full_share: Share of the time in which it had no room for a writer.
+        mean_bytes: Bytes in it, on average over time.
+        samples: How often it was looked at.
+    """
+
+    empty_share: float
+    full_share: float
+    mean_bytes: int
+    samples: int
+    capacity_bytes: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Activity(Record):
+    """Describes what processes did while they were sampled. The parts add up to `seen_ns`; time on a
+    CPU is exact, samples split the rest.
+
+    Attributes:
+        asleep_ns: Asleep until a time.
+        child_ns: Waiting for a child to end.
+        disk_ns: Waiting for a disk or a file system.
+        lock_ns: Waiting for a lock or another thread.
+        other_ns: Waiting for a signal, stopped, or not to be seen.
+        outside_ns: Waiting for something outside the tree: the network, a terminal, a pipe to
+            another stage.
+        reading_ns: Blocked on read from a channel of the tree.
+        running_ns: Running or runnable.
+        samples: Samples behind this.
+        seen_ns: Time covered by samples, summed over the processes.
+        writing_ns: Blocked on write to a channel of the tree.
+    """
+
+    asleep_ns: int
+    child_ns: int
+    disk_ns: int
+    lock_ns: int
+    other_ns: int
+    outside_ns: int
+    reading_ns: int
+    running_ns: int
+    samples: int
+    seen_ns: int
+    writing_ns: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class TreeEnd(Record):
+    """Describes an end of a channel.
+
+    Attributes:
+        fd: The descriptor.
+        node: Index into `ProcessTree.nodes`.
+    """
+
+    fd: int
+    node: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Deadlock(Record):
+    """Describes a deadlock, and how long it lasted.
+
+    Attributes:
+        finding: Who waits for whom.
+        lasted_ns: How long none of its processes ran, until the last sample.
+    """
+
+    finding: Finding
+    lasted_ns: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "finding": ("one", "Finding"),
+    }
+
+
+@dataclass(frozen=True)
+class Finding(Record):
+    """Describes processes that wait for one another, or one alone.
+
+    Attributes:
+        cure: One thing to do about it.
+        headline: One sentence.
+        health: How they are.
+        kind: Of what kind it is.
+        root_cause: The processes that cause it, by pid: the cycle, or the one that all others
+            wait for.
+        still_ns: How long none of them has run, if the kernel says; estimated from the
+            scheduler's clocks.
+        waits: Who waits for what.
+    """
+
+    headline: str
+    health: Health
+    kind: Kind
+    root_cause: tuple[int, ...]
+    waits: tuple[Wait, ...]
+    cure: str | None = None
+    still_ns: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "root_cause": ("many", ""),
+        "waits": ("many", "Wait"),
+    }
+
+
+@dataclass(frozen=True)
+class Wait(Record):
+    """Describes one wait: who, for what, and who could end it.
+
+    Attributes:
+        by: Who could end the wait.
+        capacity_bytes: Bytes that fit in there. A pipe may be full with less: it counts pages.
+        fd: The descriptor it waits on, if it is one.
+        fill_bytes: Bytes that wait to be read there.
+        object: What is behind the descriptor: `pipe:[123]`, `socket:[456]`, or a path.
+        pid: The process that waits.
+        thread: Its thread.
+        what: What for.
+        words: In words, without its name: 'blocked on write to its standard output: …'.
+    """
+
+    by: tuple[Holder, ...]
+    pid: int
+    thread: int
+    what: What
+    words: str
+    capacity_bytes: int | None = None
+    fd: int | None = None
+    fill_bytes: int | None = None
+    object: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "by": ("many", "Holder"),
+    }
+
+
+@dataclass(frozen=True)
+class Holder(Record):
+    """Describes a process that could end a wait.
+
+    Attributes:
+        fd: Its descriptor of the other end, if that is what makes it the one.
+        pid: Its id.
+    """
+
+    pid: int
+    fd: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class TreeFinding(Record):
+    """Describes a conclusion about a channel.
+
+    Attributes:
+        advice: One thing to do about it.
+        channel: Index into `ProcessTree.channels`; None for a deadlock.
+        headline: One sentence.
+        kind: What it is.
+    """
+
+    headline: str
+    kind: TreeFindingKind
+    advice: str | None = None
+    channel: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class TreeNode(Record):
+    """Describes processes of the same name with the same parent.
+
+    Attributes:
+        activity: What they did; None if none lived until a sample.
+        cpu_ns: Their own CPU time: exact if they were followed to their ends (a single
+            command), otherwise that up to their last samples.
+        name: Name of their program.
+        parent: The node of their parent; None for the first one.
+        text: The command line of the first of them.
+        times: How many there were; of a stage in a pipeline, how many were seen.
+        wall_ns: The sum of their lives, known in the same way.
+    """
+
+    name: str
+    text: str
+    times: int
+    activity: Activity | None = None
+    cpu_ns: int | None = None
+    parent: int | None = None
+    wall_ns: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "activity": ("one", "Activity"),
+    }
+
+
+@dataclass(frozen=True)
 class Repeats(Record):
     """Describes raw values of repeated runs; index = run. All lists have the same length.
 
@@ -1112,85 +1429,6 @@ class Diagnosis(Record):
 
 
 @dataclass(frozen=True)
-class Finding(Record):
-    """Describes processes that wait for one another, or one alone.
-
-    Attributes:
-        cure: One thing to do about it.
-        headline: One sentence.
-        health: How they are.
-        kind: Of what kind it is.
-        root_cause: The processes that cause it, by pid: the cycle, or the one that all others
-            wait for.
-        still_ns: How long none of them has run, if the kernel says; estimated from the
-            scheduler's clocks.
-        waits: Who waits for what.
-    """
-
-    headline: str
-    health: Health
-    kind: Kind
-    root_cause: tuple[int, ...]
-    waits: tuple[Wait, ...]
-    cure: str | None = None
-    still_ns: int | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "root_cause": ("many", ""),
-        "waits": ("many", "Wait"),
-    }
-
-
-@dataclass(frozen=True)
-class Wait(Record):
-    """Describes one wait: who, for what, and who could end it.
-
-    Attributes:
-        by: Who could end the wait.
-        capacity_bytes: Bytes that fit in there. A pipe may be full with less: it counts pages.
-        fd: The descriptor it waits on, if it is one.
-        fill_bytes: Bytes that wait to be read there.
-        object: What is behind the descriptor: `pipe:[123]`, `socket:[456]`, or a path.
-        pid: The process that waits.
-        thread: Its thread.
-        what: What for.
-        words: In words, without its name: 'blocked on write to its standard output: …'.
-    """
-
-    by: tuple[Holder, ...]
-    pid: int
-    thread: int
-    what: What
-    words: str
-    capacity_bytes: int | None = None
-    fd: int | None = None
-    fill_bytes: int | None = None
-    object: str | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "by": ("many", "Holder"),
-    }
-
-
-@dataclass(frozen=True)
-class Holder(Record):
-    """Describes a process that could end a wait.
-
-    Attributes:
-        fd: Its descriptor of the other end, if that is what makes it the one.
-        pid: Its id.
-    """
-
-    pid: int
-    fd: int | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
-
-
-@dataclass(frozen=True)
 class Process(Record):
     """Describes a process that a finding names.
 
@@ -1217,11 +1455,14 @@ class Process(Record):
 
 
 CLASSES: Mapping[str, type[Record]] = {
+    "Activity": Activity,
     "Arrivals": Arrivals,
     "Batch": Batch,
     "Bottleneck": Bottleneck,
+    "ChannelFill": ChannelFill,
     "Command": Command,
     "Cost": Cost,
+    "Deadlock": Deadlock,
     "Diagnosis": Diagnosis,
     "Elsewhere": Elsewhere,
     "End": End,
@@ -1242,6 +1483,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "PipeUse": PipeUse,
     "Pipeline": Pipeline,
     "Process": Process,
+    "ProcessTree": ProcessTree,
     "Repeats": Repeats,
     "Run": Run,
     "Slice": Slice,
@@ -1252,6 +1494,10 @@ CLASSES: Mapping[str, type[Record]] = {
     "Syscalls": Syscalls,
     "Thread": Thread,
     "Threads": Threads,
+    "TreeChannel": TreeChannel,
+    "TreeEnd": TreeEnd,
+    "TreeFinding": TreeFinding,
+    "TreeNode": TreeNode,
     "Turns": Turns,
     "Unmaintained": Unmaintained,
     "Verdict": Verdict,

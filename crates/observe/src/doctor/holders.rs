@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 /// A channel between processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Channel {
     /// An anonymous pipe, by inode.
     Pipe(u64),
@@ -103,6 +103,11 @@ impl Holders {
             Channel::Socket(inode) => self.peers(inode),
             _ => self.readers.get(&channel).cloned().unwrap_or_default(),
         }
+    }
+
+    /// Returns the state of a Unix socket if the list of all sockets has been read already.
+    pub fn socket_if_read(&self, inode: u64) -> Option<Socket> {
+        self.unix.get()?.get(&inode).copied()
     }
 
     fn peers(&self, inode: u64) -> Vec<Holder> {

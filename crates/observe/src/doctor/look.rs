@@ -2,13 +2,18 @@
 
 use super::holders::Holders;
 use super::raw_process::{RawProcess, RawTask, read};
-use super::resolve::Resolver;
+use super::resolve::{Resolver, TimedPolls};
 use super::world::{Cause, Process, Task, Wait, World};
 use pelton_sys::procfs::Syscall;
 use std::collections::BTreeMap;
 
 /// Takes one snapshot of these processes.
 pub fn look(pids: &[u32]) -> World {
+    look_with_holders(pids, TimedPolls::AsTimers).0
+}
+
+/// Takes one snapshot of these processes, with their descriptors.
+pub fn look_with_holders(pids: &[u32], timed_polls: TimedPolls) -> (World, Holders) {
     let mut raw: BTreeMap<u32, RawProcess> = pids.iter().filter_map(|&pid| Some((pid, read(pid)?))).collect();
     let parents: Vec<(u32, u32)> = raw.iter().map(|(&pid, process)| (pid, process.stat.parent)).collect();
     for (pid, parent) in parents {
@@ -18,9 +23,9 @@ pub fn look(pids: &[u32]) -> World {
     }
     let holders =
         Holders::read(raw.iter().filter(|(_, process)| !process.tasks.is_empty()).map(|(&pid, _)| pid));
-    let mut resolver = Resolver::new(&raw, &holders);
+    let mut resolver = Resolver::new(&raw, &holders, timed_polls);
     let processes = raw.iter().map(|(&pid, process)| (pid, resolved(pid, process, &mut resolver))).collect();
-    World { processes }
+    (World { processes }, holders)
 }
 
 fn resolved(pid: u32, raw: &RawProcess, resolver: &mut Resolver<'_>) -> Process {

@@ -8,15 +8,15 @@
 
 mod dead;
 mod graph;
-mod holders;
-mod liveness;
-mod look;
-mod pace;
+pub(crate) mod holders;
+pub(crate) mod liveness;
+pub(crate) mod look;
+pub(crate) mod pace;
 mod raw_process;
-mod resolve;
+pub(crate) mod resolve;
 mod seen;
-mod words;
-mod world;
+pub(crate) mod words;
+pub(crate) mod world;
 
 use crate::probes::threads::ThreadProbe;
 use graph::Edges;
@@ -134,6 +134,31 @@ fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
             }
         }
     }
+}
+
+/// Returns the deadlock that these processes are in, if one new snapshot of all processes confirms it: they
+/// are still dead, with the same evidence. The caller has seen them stand still for a while.
+pub(crate) fn confirm_deadlock(still: &BTreeMap<(u32, u32), String>) -> Option<Finding> {
+    let mut world = look::look(&processes::all());
+    let own = world.leave_out(std::process::id());
+    let threads = liveness::dead_threads(&world);
+    let dead = liveness::dead_processes(&world, &threads);
+    let evidence = |pid: u32, thread: u32| {
+        let tasks = &world.processes.get(&pid)?.tasks;
+        Some(tasks.iter().find(|task| task.thread == thread)?.evidence.as_str())
+    };
+    let same = |(&(pid, thread), before): (&(u32, u32), &String)| {
+        dead.contains(&pid) && evidence(pid, thread) == Some(before)
+    };
+    if !still.iter().all(same) {
+        return None;
+    }
+    let seen = Seen { world, own, dead, cpu_ns: BTreeMap::new(), between_ns: 0 };
+    let stuck: BTreeSet<u32> = still.keys().map(|(pid, _)| *pid).collect();
+    let parts = graph::components(&seen.world, &seen.dead, Edges::All);
+    let part = parts.into_iter().find(|part| !part.is_disjoint(&stuck))?;
+    let root_cause = graph::root_causes(&seen.world, &part).into_iter().next()?;
+    Some(deadlock(&seen, &part, &root_cause))
 }
 
 fn members(seen: &Seen, scope: &Scope) -> BTreeSet<u32> {

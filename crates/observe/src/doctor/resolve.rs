@@ -12,10 +12,20 @@ use pelton_sys::{other_process, procfs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+/// What a poll with a time-out counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimedPolls {
+    /// A wait for time: it ends by itself.
+    AsTimers,
+    /// A wait for any of its descriptors or for time.
+    AsAny,
+}
+
 /// Resolves the waits of threads.
 pub struct Resolver<'w> {
     processes: &'w BTreeMap<u32, RawProcess>,
     holders: &'w Holders,
+    timed_polls: TimedPolls,
     locks: OnceCell<Vec<Blocked>>,
 }
 
@@ -24,8 +34,12 @@ const SIGCHLD_BIT: u64 = 1 << 16;
 const FAULTS: u64 = 0b100_1111_1000;
 
 impl<'w> Resolver<'w> {
-    pub fn new(processes: &'w BTreeMap<u32, RawProcess>, holders: &'w Holders) -> Self {
-        Resolver { processes, holders, locks: OnceCell::new() }
+    pub fn new(
+        processes: &'w BTreeMap<u32, RawProcess>,
+        holders: &'w Holders,
+        timed_polls: TimedPolls,
+    ) -> Self {
+        Resolver { processes, holders, timed_polls, locks: OnceCell::new() }
     }
 
     /// Whether `pid` is readable.
@@ -42,6 +56,11 @@ impl<'w> Resolver<'w> {
             Call::Writes(fd) => self.room(pid, fd),
             Call::Moves(from, to) => self.either(self.data(pid, from), self.room(pid, to)),
             Call::Child(child) => self.child(pid, process, child),
+            Call::Polls { set, timed: true } if self.timed_polls == TimedPolls::AsAny => {
+                let wait = self.polls(pid, process, set);
+                let time = Wait::simple(Cause::Timer);
+                if wait.cause == Cause::Signal { time } else { any(vec![wait, time]) }
+            }
             Call::Sleeps | Call::Polls { timed: true, .. } | Call::Signal { timed: true } => {
                 Wait::simple(Cause::Timer)
             }

@@ -185,6 +185,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         threads: None,
         syscalls: None,
         inside: None,
+        tree: None,
         timeline: timeline.map(|timeline| timeline.finish(run_start_ns)),
         reads_previous: false,
         feeds_next: false,

@@ -13,7 +13,9 @@ mod process_tree;
 mod relations;
 
 pub use launches::{Launched, Launches, Started};
+pub(crate) use process::FamilyProcess;
 pub use process_tree::Family;
+pub(crate) use relations::Relations;
 
 /// From this many processes on, the cost of starting one is worth reporting.
 pub const MANY_PROCESSES: u64 = 20;

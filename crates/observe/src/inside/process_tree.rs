@@ -5,10 +5,12 @@ use super::process::FamilyProcess;
 use super::relations::Relations;
 use super::{commands, find_pipelines};
 use crate::probes::pipes::PipeProbe;
+use crate::tree::Sampler;
 use pelton_record::inside::Inside;
+use pelton_record::process_tree::ProcessTree;
 use pelton_sys::clock;
 use pelton_sys::follow::{Event, Follow, LinePlace};
-use pelton_sys::wait;
+use pelton_sys::{processes, wait};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -25,10 +27,21 @@ pub struct Family {
     members: Vec<FamilyProcess>,
     live: HashMap<u32, usize>,
     pipes: HashMap<u64, PipeProbe>,
+    tree: Sampler,
     /// Whether timelines are kept.
     course: bool,
     /// Number of processes that gained privilege and were detached.
     left: u64,
+}
+
+/// The results of following a program.
+pub struct Followed {
+    /// Its pipelines and commands.
+    pub inside: Inside,
+    /// What the shell started in which line.
+    pub launches: Launches,
+    /// Its processes and the channels between them, if it had several at a time.
+    pub tree: Option<ProcessTree>,
 }
 
 impl Family {
@@ -42,7 +55,8 @@ impl Family {
         let follow = Follow::attach(pid, place)?;
         let members = vec![FamilyProcess::new(pid, None, clock::now_ns())];
         let (live, pipes) = (HashMap::from([(pid, 0)]), HashMap::new());
-        Ok(Family { follow, members, live, pipes, course, left: 0 })
+        let tree = Sampler::attach(pid, clock::now_ns());
+        Ok(Family { follow, members, live, pipes, tree, course, left: 0 })
     }
 
     /// Returns the tracer: a child of this process that belongs to no stage.
@@ -81,6 +95,11 @@ impl Family {
     fn take(&mut self, event: Event) {
         match event {
             Event::Forked { at_ns, pid, child, line } => {
+                // A thread may fork: that is its process's child.
+                let pid = match self.live.contains_key(&pid) {
+                    true => pid,
+                    false => processes::of_thread(pid).unwrap_or(pid),
+                };
                 let parent = self.member(pid, at_ns);
                 let index = self.member(child, at_ns);
                 let pipes = self.members[parent].pipes;
@@ -137,11 +156,12 @@ impl Family {
                 probe.sample(now_ns, member.pidfd(), None);
             }
         }
+        let pids: Vec<u32> = live.iter().map(|&index| self.members[index].pid).collect();
+        self.tree.sample(now_ns, Some(&pids));
     }
 
-    /// Returns the results for a run that started at `run_start_ns`, and what the shell started in which
-    /// line; `None` if it started nothing.
-    pub fn finish(mut self, run_start_ns: u64) -> Option<(Inside, Launches)> {
+    /// Returns the results for a run that started at `run_start_ns`; `None` if it started nothing.
+    pub fn finish(mut self, run_start_ns: u64) -> Option<Followed> {
         self.hear_out();
         let still_running = self.live.len() as u64;
         if self.members.len() < 2 && self.left == 0 {
@@ -159,6 +179,7 @@ impl Family {
             start_ns: None,
             verdict: Default::default(),
         };
-        Some((inside, launches))
+        let tree = self.tree.finish().map(|sampled| sampled.tree_of(&family));
+        Some(Followed { inside, launches, tree })
     }
 }

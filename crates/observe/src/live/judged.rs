@@ -29,6 +29,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
                 threads: None,
                 syscalls: None,
                 inside: None,
+                tree: stage.tree.clone(),
                 timeline: None,
                 reads_previous: i > 0,
                 feeds_next: i + 1 < stages.len(),

@@ -2,10 +2,11 @@
 
 use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::{Edges, WaitProbe};
+use crate::tree::Sampler;
 use pelton_record::Waits;
 use pelton_record::live::{LivePipe, LiveStage};
 use pelton_sys::procfs::{self, Io, ProcFile};
-use pelton_sys::{pidfd, processes};
+use pelton_sys::{clock, pidfd, processes};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -22,6 +23,7 @@ pub struct Watched {
     pidfd: Option<OwnedFd>,
     pipe: Option<PipeProbe>,
     io: Bytes,
+    tree: Sampler,
     lately: VecDeque<(u64, Waits)>,
     /// Whether it has ended.
     pub gone: bool,
@@ -81,6 +83,7 @@ impl Watched {
             pidfd: pidfd::open(pid),
             pipe: edges.downstream.map(|inode| PipeProbe::new(inode, now_ns)),
             io: Bytes::default(),
+            tree: Sampler::attach(pid, now_ns),
             lately: VecDeque::new(),
             gone: false,
         }
@@ -89,6 +92,7 @@ impl Watched {
     pub fn sample(&mut self, pid: u32, now_ns: u64) {
         self.gone = self.waits.sample(now_ns).is_none() || self.gone;
         self.io.read(pid, &self.waits.descendants());
+        self.tree.sample(now_ns, None);
         if let (Some(pipe), Some(pidfd)) = (&mut self.pipe, &self.pidfd) {
             pipe.sample(now_ns, Some(pidfd.as_fd()), None);
         }
@@ -121,6 +125,7 @@ impl Watched {
             write_rate: moved.map(|(_, written)| rate(written)),
             written_bytes: self.io.known.then_some(self.io.written),
             pipe: self.pipe.as_mut().and_then(live_pipe),
+            tree: self.tree.recent(clock::now_ns()),
         }
     }
 }

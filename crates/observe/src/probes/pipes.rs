@@ -49,18 +49,31 @@ impl PipeProbe {
 
     /// Samples it through its writer, or through its reader if the writer has ended.
     pub fn sample(&mut self, now_ns: u64, writer: Option<BorrowedFd<'_>>, reader: Option<BorrowedFd<'_>>) {
-        let through = |process: Option<BorrowedFd<'_>>, fd: u32| {
-            other_process::pipe_state(process?, fd).filter(|state| state.inode == self.inode)
+        let end = |process: Option<_>, fd: u32| process.map(|process| (process, fd));
+        self.sample_ends(now_ns, end(writer, STDOUT), end(reader, STDIN));
+    }
+
+    /// Does the same for ends at any descriptors.
+    pub fn sample_ends(
+        &mut self,
+        now_ns: u64,
+        writer: Option<(BorrowedFd<'_>, u32)>,
+        reader: Option<(BorrowedFd<'_>, u32)>,
+    ) {
+        let through = |end: Option<(BorrowedFd<'_>, u32)>| {
+            let (process, fd) = end?;
+            other_process::pipe_state(process, fd).filter(|state| state.inode == self.inode)
         };
         // A reading end never polls as writable, so it would appear full.
-        let at_reader = || through(reader, STDIN).map(|state| PipeState { is_full: false, ..state });
-        if let Some(state) = through(writer, STDOUT).or_else(at_reader) {
+        let at_reader = || through(reader).map(|state| PipeState { is_full: false, ..state });
+        if let Some(state) = through(writer).or_else(at_reader) {
             self.add(now_ns, state);
         }
         self.last_ns = now_ns;
     }
 
-    fn add(&mut self, now_ns: u64, state: PipeState) {
+    /// Adds a state that was read in another way.
+    pub fn add(&mut self, now_ns: u64, state: PipeState) {
         let length_ns = now_ns.saturating_sub(self.last_ns).max(1);
         let weight = length_ns as f64;
         let share = |is: bool| if is { 1.0 } else { 0.0 };

@@ -36,9 +36,12 @@ impl Runner {
         let pipes = pipes.filter_map(|(i, pipe)| rows.pipe(i, &pipe)).collect();
         let (mut stages, passes) = rows.finish();
         if let (Some(family), [only]) = (self.family.take(), stages.as_mut_slice()) {
-            let (inside, launches) = family.finish(self.start_ns).unzip();
-            only.inside = inside;
-            self.execution.launches = launches.filter(|_| self.lines.is_some());
+            let found = family.finish(self.start_ns);
+            self.execution.launches = None;
+            if let Some(found) = found {
+                (only.inside, only.tree) = (Some(found.inside), found.tree);
+                self.execution.launches = self.lines.is_some().then_some(found.launches);
+            }
         }
         self.execution.pipelines.push(Pipeline {
             text: String::new(),

@@ -196,6 +196,7 @@ impl Runner {
                     Observing::Timeline => Watched::start(pid, gate, edges).with_timeline(),
                     Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),
                 };
+                let watched = if alone && self.family.is_some() { watched.without_tree() } else { watched };
                 self.had_before.extend(watched.tracer());
                 (pid, Some(watched))
             }

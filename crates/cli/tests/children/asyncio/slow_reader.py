@@ -1,0 +1,7 @@
+import asyncio
+async def main():
+    p = await asyncio.create_subprocess_exec('seq', '3000000', stdout=asyncio.subprocess.PIPE, limit=1000)
+    await asyncio.sleep(1.5)
+    await p.stdout.read()
+    await p.wait()
+asyncio.run(main())

@@ -1,0 +1,2 @@
+require 'open3'
+Open3.capture3('seq', '2000000')
