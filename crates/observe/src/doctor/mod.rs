@@ -73,9 +73,15 @@ pub fn threads(pid: u32) -> pelton_record::threads::Threads {
 
 /// Takes two snapshots, and draws conclusions.
 pub fn examine(scope: &Scope) -> Diagnosis {
+    examine_beside(scope, None)
+}
+
+/// Does the same for the parent of `command`, which only waits for its end: it will do nothing else that could end a wait,
+/// such as opening a FIFO.
+pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
     let start_ns = clock::now_ns();
     let taken_unix_ms = clock::unix_ms();
-    let seen = see();
+    let seen = see(command);
     let members = members(&seen, scope);
     let (findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
     let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
@@ -97,32 +103,37 @@ pub fn examine(scope: &Scope) -> Diagnosis {
     }
 }
 
-fn see() -> Seen {
+fn see(command: Option<u32>) -> Seen {
     let pids = processes::all();
     let cpu = || -> BTreeMap<u32, u64> {
         pids.iter().filter_map(|&pid| Some((pid, clock::process_cpu_ns(pid)?))).collect()
     };
     let (first_ns, first) = (clock::now_ns(), cpu());
-    let mut world = look::look(&pids);
+    let look = || {
+        let mut world = look::look(&processes::all());
+        world.is_waited_for(command, std::process::id());
+        world
+    };
+    let mut world = look();
     std::thread::sleep(BETWEEN.saturating_sub(Duration::from_nanos(clock::now_ns() - first_ns)));
     let (second_ns, second) = (clock::now_ns(), cpu());
     let mut dead = liveness::dead_threads(&world);
     if !dead.is_empty() {
-        confirm(&mut world, &dead);
+        confirm(&mut world, &look(), &dead);
         dead = liveness::dead_threads(&world);
     }
     let cpu_ns = second.iter().filter_map(|(pid, now)| Some((*pid, now.saturating_sub(*first.get(pid)?))));
     let cpu_ns = cpu_ns.collect();
-    let dead = liveness::dead_processes(&world, &dead);
+    let mut dead = liveness::dead_processes(&world, &dead);
     let own = world.leave_out(std::process::id());
+    dead.retain(|pid| !own.contains(pid));
     Seen { world, own, dead, cpu_ns, between_ns: second_ns - first_ns }
 }
 
-/// Takes the second snapshot. A thread that is no longer dead in the same way, or that has run in between, is
-/// live.
-fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
-    let again = look::look(&processes::all());
-    let still = liveness::dead_threads(&again);
+/// Compares with the second snapshot. A thread that is no longer dead in the same way, or that has run in between,
+/// is live.
+fn confirm(world: &mut World, again: &World, dead: &BTreeSet<(u32, u32)>) {
+    let still = liveness::dead_threads(again);
     for (&pid, process) in &mut world.processes {
         for task in process.tasks.iter_mut().filter(|task| dead.contains(&(pid, task.thread))) {
             let tasks = again.processes.get(&pid).map(|process| process.tasks.as_slice()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Renders a [`record::Diagnosis`](pelton_record::Diagnosis): as text, as JSON, as a graph.
 
 mod dot;
-mod prose;
+pub(crate) mod prose;
 
 use pelton_record::Diagnosis;
 use serde_json::Value;

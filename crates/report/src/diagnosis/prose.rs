@@ -91,7 +91,7 @@ fn progress(finding: &Finding) -> Option<String> {
 }
 
 /// Formats an approximate time.
-fn about(ns: u64) -> String {
+pub(crate) fn about(ns: u64) -> String {
     let s = ns as f64 / 1e9;
     match s {
         _ if s < 1.0 => format!("{:.1} s", s.max(0.1)),
