@@ -16,6 +16,7 @@ mod polled_descriptors;
 pub mod probes;
 mod repeats;
 mod scaling_exponent;
+mod stack;
 mod stage_label;
 mod verdict;
 mod watch;

@@ -19,6 +19,7 @@ mod words;
 mod world;
 
 use crate::probes::threads::ThreadProbe;
+use crate::stack::Stacks;
 use graph::Edges;
 use pelton_record::diagnosis::{DIAGNOSIS_VERSION, Diagnosis, Finding, Health, Kind, Process, Wait};
 use pelton_sys::{clock, other_process, processes};
@@ -83,7 +84,8 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
     let taken_unix_ms = clock::unix_ms();
     let seen = see(command);
     let members = members(&seen, scope);
-    let (findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
+    let (mut findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
+    add_stacks(&mut findings, matches!(scope, Scope::These(_)));
     let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
     let visible = |process: &&world::Process| !process.hidden;
     let processes_seen = seen.world.processes.values().filter(visible).count() as u32;
@@ -100,6 +102,16 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
         processes_idle: idle,
         threads: None,
         notes: Vec::new(),
+    }
+}
+
+/// Adds where the threads are in their programs: of dead processes, or of all.
+fn add_stacks(findings: &mut [Finding], all: bool) {
+    let mut stacks = Stacks::default();
+    for finding in findings.iter_mut().filter(|finding| all || finding.health == Health::Dead) {
+        for wait in &mut finding.waits {
+            wait.stacks = stacks.of(wait.pid, wait.thread);
+        }
     }
 }
 
@@ -261,6 +273,7 @@ fn told(world: &World, pid: u32, wait: &world::Wait) -> Wait {
         fill_bytes: fill.map(|fill| fill.bytes),
         capacity_bytes: fill.and_then(|fill| fill.capacity_bytes),
         by: wait.by.clone(),
+        stacks: Vec::new(),
     }
 }
 
