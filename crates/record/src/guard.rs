@@ -65,3 +65,68 @@ pub enum StallKind {
     /// The time allowed was up.
     Timeout,
 }
+
+/// A line of the file that `pelton guard --record` keeps: the last minutes, as JSON Lines.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// The first line: what is recorded.
+    Start {
+        /// [`GUARD_VERSION`] of the program that wrote this.
+        guard_version: u32,
+        /// The command and its arguments.
+        command: Vec<String>,
+        /// Its process id.
+        pid: u32,
+        /// When it started, milliseconds since the Unix epoch.
+        started_unix_ms: u64,
+    },
+    /// What moved since the sample before. There is none for a time in which nothing did.
+    Moved {
+        /// When, milliseconds since the start.
+        at_ms: u64,
+        /// Time since the sample before, milliseconds.
+        for_ms: u64,
+        /// CPU time of all processes in it, microseconds.
+        cpu_us: u64,
+        /// Bytes that they read and wrote by system calls.
+        bytes: u64,
+        /// Names of the processes that started.
+        started: Vec<String>,
+        /// How many ended.
+        ended: u32,
+    },
+    /// All processes there are, now and then.
+    Processes {
+        /// When, milliseconds since the start.
+        at_ms: u64,
+        /// Each of them.
+        processes: Vec<RecordedProcess>,
+    },
+    /// A report.
+    Stall(Box<Stall>),
+    /// The last line, unless guard was killed.
+    End {
+        /// When, milliseconds since the start.
+        at_ms: u64,
+        /// The exit status of guard.
+        exit_status: i32,
+    },
+}
+
+/// A process in a record.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedProcess {
+    /// Its id.
+    pub pid: u32,
+    /// Its parent's.
+    pub parent: u32,
+    /// Name of its program.
+    pub name: String,
+    /// CPU time so far, milliseconds.
+    pub cpu_ms: u64,
+    /// Bytes read so far.
+    pub read_bytes: u64,
+    /// Bytes written so far.
+    pub written_bytes: u64,
+}

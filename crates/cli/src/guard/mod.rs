@@ -1,5 +1,6 @@
 //! `pelton guard`: runs a command, and reports when nothing moves in it any more.
 
+mod record;
 mod session;
 
 use crate::duration::parse_duration;
@@ -70,7 +71,19 @@ pub struct GuardArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
 
-    /// Print the JSON schema of that, and run nothing
+    /// Write the same to FILE as a page for a browser
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+
+    /// Keep the last ten minutes in FILE, at most 4 MB, as JSON Lines: what moved, the processes, the reports
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+
+    /// Print such a record, and run nothing
+    #[arg(long, value_name = "FILE", exclusive = true, value_hint = ValueHint::FilePath)]
+    pub show: Option<PathBuf>,
+
+    /// Print the JSON schema of --json, and run nothing
     #[arg(long, exclusive = true)]
     pub schema: bool,
 
@@ -99,17 +112,22 @@ pub fn guard(args: &GuardArgs, color: When) -> Result<Ending, Failure> {
         output::print(&format!("{:#}\n", pelton_report::guard::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
+    if let Some(file) = &args.show {
+        record::show(file, color)?;
+        return Ok(Ending::Status(0));
+    }
     if args.command.is_empty() {
         return Err(Failure::new("guard: there is no command to run").with_help("pelton guard -- make test"));
     }
-    for file in [&args.output, &args.json].into_iter().flatten() {
+    for file in [&args.output, &args.json, &args.html].into_iter().flatten() {
         OutputTarget::prepare(Some(file))?;
     }
+    let record = args.record.as_deref().map(record::Record::create).transpose()?;
     let pid = start(&args.command)?;
     // Without it, orphans of the command are not watched: not worth failing for.
     let stand_in = stand_in::StandIn::for_command(pid);
     let _ = stand_in::release_inherited_descriptors();
-    Session::new(args, color, pid).run(stand_in.as_ref())
+    Session::new(args, color, pid, record).run(stand_in.as_ref())
 }
 
 fn start(words: &[OsString]) -> Result<u32, Failure> {

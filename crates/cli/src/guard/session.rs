@@ -1,5 +1,6 @@
 //! A command under guard, from its start to its end.
 
+use super::record::Record;
 use super::{GuardArgs, KillWhen};
 use crate::ending::Ending;
 use crate::failure::Failure;
@@ -40,13 +41,14 @@ pub struct Session<'a> {
     next_look_ns: u64,
     /// All that was reported, for --output.
     said: String,
+    record: Option<Record>,
     /// How the command ended.
     ended: Option<Ended>,
 }
 
 impl<'a> Session<'a> {
     /// Starts watching `pid`, a child.
-    pub fn new(args: &'a GuardArgs, color: When, pid: u32) -> Self {
+    pub fn new(args: &'a GuardArgs, color: When, pid: u32, mut record: Option<Record>) -> Self {
         let guarded = Guarded {
             guard_version: GUARD_VERSION,
             pelton_version: env!("CARGO_PKG_VERSION").into(),
@@ -60,6 +62,9 @@ impl<'a> Session<'a> {
             stalls: Vec::new(),
             own_cpu_ns: 0,
         };
+        if let Some(record) = &mut record {
+            record.start(&guarded);
+        }
         Session {
             args,
             color,
@@ -72,6 +77,7 @@ impl<'a> Session<'a> {
             current: None,
             next_look_ns: args.stall,
             said: String::new(),
+            record,
             ended: None,
         }
     }
@@ -136,6 +142,10 @@ impl<'a> Session<'a> {
         let sample = self.tree.sample(pause_ns.max(INTERVAL_NS));
         let cost_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
         let usual_ns = INTERVAL_NS.min(self.args.stall / 5).max(SHORTEST_NS);
+        let at_ms = (clock::now_ns() - self.start_ns) / 1_000_000;
+        if let Some(record) = &mut self.record {
+            record.sample(at_ms, &sample, &self.tree);
+        }
         self.interval_ns = (cost_ns * COST_FACTOR).clamp(usual_ns, usual_ns.max(self.args.stall / 4));
         sample
     }
@@ -203,6 +213,9 @@ impl<'a> Session<'a> {
 
     fn keep(&mut self, stall: Stall) {
         let text = pelton_report::guard::stall(&self.guarded, &stall, &self.style());
+        if let Some(record) = &mut self.record {
+            record.stall(&stall);
+        }
         self.guarded.stalls.push(stall);
         self.current = Some(self.guarded.stalls.len() - 1);
         self.say(&text);
@@ -261,6 +274,12 @@ impl<'a> Session<'a> {
         self.guarded.own_cpu_ns = clock::own_cpu_ns();
         if let Some(file) = &self.args.json {
             super::write(file, &pelton_report::pretty(&self.guarded));
+        }
+        if let Some(file) = &self.args.html {
+            super::write(file, &pelton_report::guard::html(&self.guarded));
+        }
+        if let (Some(record), Some(status)) = (&mut self.record, self.guarded.exit_status) {
+            record.end(self.guarded.wall_ns / 1_000_000, status);
         }
     }
 }

@@ -11,6 +11,7 @@ mod python;
 mod python_lines;
 mod python_versions;
 mod ruby;
+mod ruby_versions;
 
 use maps::Maps;
 use module::Modules;
