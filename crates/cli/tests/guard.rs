@@ -459,8 +459,10 @@ fn hangs_are_named_with_their_lines() {
         assert_eq!(report["kind"], "still", "{}", case.name);
         assert!(report["quiet_ns"].as_u64().unwrap() >= STALL_NS, "{}: {report:#}", case.name);
         // For the table in the book: cargo test … -- --nocapture
-        let late = (report["quiet_ns"].as_u64().unwrap() - STALL_NS) as f64 / 1e9;
-        let _ = writeln!(std::io::stderr(), "{late:.2} s late  {:?}  {}", case.lines, case.name);
+        let finding =
+            report["diagnosis"]["findings"].as_array().unwrap().iter().find(|one| fits(case, one)).unwrap();
+        let still = finding["still_ns"].as_u64().map_or("?".into(), |ns| format!("{:.2}", ns as f64 / 1e9));
+        let _ = writeln!(std::io::stderr(), "told when still for {still} s  {:?}  {}", case.lines, case.name);
     });
 }
 
@@ -531,26 +533,17 @@ fn nobody_notices_it() {
 /// A copy of a pipe's end in guard would hold back the end of file, or the broken pipe.
 #[test]
 fn it_holds_no_pipe_open() {
-    let script = r#"echo x; exec >&-; exec 7>&-; read -r line <&8; exit 5"#;
-    let driver = r#"
-        mkfifo seen go
-        exec 8<>go
-        "$0" guard -- sh -c "$1" 7> seen > closed.fifo &
-        cat seen; cat closed.fifo; echo >&8; wait $!; echo "status $?""#;
-    let directory = tempfile::tempdir().unwrap();
-    let driver = format!("mkfifo closed.fifo; {driver}");
-    let mut shell = Command::new("timeout");
-    shell
-        .args(["60", "bash", "-c", &driver, PELTON, script])
-        .current_dir(directory.path())
-        .stdin(Stdio::null());
-    let out = shell.output().unwrap();
-    assert_eq!(
-        String::from_utf8_lossy(&out.stdout),
-        "x\nstatus 5\n",
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
+    // Descriptor 7 is a copy of standard output, which guard inherits.
+    let driver =
+        r#"exec "$0" guard --timeout 60s -- sh -c 'echo x; exec >&- 7>&-; read -r line; exit 5' 7>&1"#;
+    let mut guard = Command::new("sh");
+    guard.args(["-c", driver, PELTON]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut guard = guard.spawn().unwrap();
+    let mut out = String::new();
+    std::io::Read::read_to_string(guard.stdout.as_mut().unwrap(), &mut out).unwrap();
+    assert_eq!(out, "x\n");
+    guard.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(guard.wait().unwrap().code(), Some(5), "its output had ended before");
 }
 
 #[test]
@@ -599,4 +592,47 @@ fn what_it_cannot_do_is_said_before_the_command_runs() {
     assert_eq!(status(&["--stall", "soon", "--", "true"]), Some(2));
     assert_eq!(status(&["--kill", "--signal", "NONSENSE", "--", "true"]), Some(2));
     assert_eq!(status(&["--schema"]), Some(0));
+}
+
+#[test]
+fn a_record_and_a_page_are_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (record, page, json) = (file("last.jsonl"), file("hang.html"), file("hang.json"));
+    let options = ["--stall", "300ms", "--kill", "--record", &record, "--html", &page, "--json", &json];
+    let script = "mkfifo f; (exec sleep 0.2); cat f; :";
+    let mut guard = Command::new("setsid");
+    guard
+        .args(["-w", PELTON, "guard"])
+        .args(options)
+        .args(["--", "sh", "-c", script])
+        .current_dir(&directory);
+    assert_eq!(guard.stdin(Stdio::null()).stderr(Stdio::null()).status().unwrap().code(), Some(124));
+    let entries: Vec<Value> = fs::read_to_string(&record)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry["entry"].as_str().unwrap()).collect();
+    assert_eq!((kinds[0], *kinds.last().unwrap()), ("start", "end"));
+    for kind in ["moved", "processes", "stall"] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    let shown = guard_show(&record);
+    assert!(shown.contains("cat (") && shown.contains("ended, status 124"), "{shown}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("guard ended it; status 124"), "{page}");
+    let json: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((&json["exit_status"], &json["ended_by"]), (&124.into(), &"still".into()));
+    // The last line may be cut short, if guard was killed.
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, &text[..text.len() - 10]).unwrap();
+    assert!(guard_show(&record).contains("cat ("));
+    assert_eq!(status(&["--show", "/etc/passwd"]), Some(2));
+}
+
+fn guard_show(record: &str) -> String {
+    let out = guard(&["--show", record]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
 }

@@ -7,8 +7,8 @@
 //! - the tree used 1% of a core or more (timers of idle runtimes, such as Go's, Java's and Ruby's, use less).
 //!
 //! A tree *stands still* while no interval counts as movement. It *polls* while all it does is to repeat small commands: it
-//! uses less than 5% of a core, moves less than 64 KiB a second, and every process that starts has the name of one that the
-//! same parent has started before (`until curl …; do sleep 1; done`).
+//! uses less than 5% of a core, reads and writes less than 64 KiB a second beside 1 MiB for each command, and every process that
+//! starts has the name of one that the same parent has started before (`until curl …; do sleep 1; done`).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,6 +20,8 @@ const HEARTBEAT_BYTES: f64 = 16.0;
 const POLLING_CPU: f64 = 0.05;
 /// A polling tree reads and writes fewer bytes a second.
 const POLLING_BYTES: f64 = 65_536.0;
+/// And so many for each command, which loads its libraries.
+const COMMAND_BYTES: f64 = 1_048_576.0;
 /// How much longer than a standstill a tree must poll before it is reported.
 const POLLING_FACTOR: u64 = 3;
 /// An interval this many times longer than intended means that this process was stopped or got no CPU.
@@ -84,7 +86,8 @@ impl Movement {
             || interval.ended > 0
             || cpu >= MOVING_CPU
             || bytes_per_second > HEARTBEAT_BYTES;
-        let polls = !gap && !is_new && cpu < POLLING_CPU && bytes_per_second < POLLING_BYTES;
+        let polling_bytes = POLLING_BYTES * seconds + COMMAND_BYTES * interval.started.len() as f64;
+        let polls = !gap && !is_new && cpu < POLLING_CPU && (interval.bytes as f64) < polling_bytes;
         self.still_ns = if moved { 0 } else { self.still_ns + interval.ns };
         self.polling_ns = if polls { self.polling_ns + interval.ns } else { 0 };
         if !polls {
@@ -110,6 +113,7 @@ impl Movement {
     pub fn state(&self) -> State {
         match () {
             () if self.still_ns >= self.stall_ns => State::Still,
+            () if self.repeated.is_empty() => State::Moving,
             () if self.polling_ns >= self.stall_ns.saturating_mul(POLLING_FACTOR) => State::Polling,
             () => State::Moving,
         }
@@ -180,6 +184,8 @@ mod tests {
         };
         assert_eq!(after(30, &poll), State::Moving, "the first of them was new");
         assert_eq!(after(31, &poll), State::Polling);
+        let slow_copy = Interval { bytes: 40_000, cpu_ns: 1_000_000, ..second() };
+        assert_eq!(after(100, &slow_copy), State::Moving, "it starts nothing");
         let compiles = Interval { cpu_ns: SECOND / 2, ..poll };
         assert_eq!(after(100, &compiles), State::Moving);
     }

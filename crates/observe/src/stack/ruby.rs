@@ -105,6 +105,10 @@ impl Reader<'_> {
         let place = next.checked_sub(self.maps.word(body + INSTRUCTIONS)?)? / 8;
         let is_library = file.as_deref().is_some_and(is_library);
         let line = self.line(body, place.saturating_sub(1));
+        // The frame below the first one has no code of its own.
+        if line == Some(0) {
+            return None;
+        }
         Some(Frame { file, line, is_library, ..frame(Language::Ruby, function) })
     }
 
