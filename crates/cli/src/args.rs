@@ -407,7 +407,6 @@ pub struct ShArgs {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton guard --kill make test                      a report and an end if it hangs
   pelton compare 'sort f | uniq' 'sort -u f'
   pelton compare 'sort f | uniq -c' \"pelton run 'sort f | uniq -c'\"
   pelton compare --runs 30 --threshold 5 'gzip -9 < f' 'gzip -6 < f'

@@ -589,6 +589,12 @@ fn what_it_cannot_do_is_said_before_the_command_runs() {
     assert_eq!((out.status.code(), out.stdout.as_slice()), (Some(2), &b""[..]));
     let out = guard(&[]);
     assert!(String::from_utf8_lossy(&out.stderr).contains("there is no command to run"), "{out:?}");
+    let out = guard(&["--kil", "--", "true"]);
+    assert_eq!(
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).contains("--kill")),
+        (Some(2), true),
+        "{out:?}"
+    );
     assert_eq!(status(&["--stall", "soon", "--", "true"]), Some(2));
     assert_eq!(status(&["--kill", "--signal", "NONSENSE", "--", "true"]), Some(2));
     assert_eq!(status(&["--schema"]), Some(0));
@@ -635,4 +641,38 @@ fn guard_show(record: &str) -> String {
     let out = guard(&["--show", record]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap()
+}
+
+/// The command's own Ctrl-Z, as an editor does it, reaches the shell too.
+#[test]
+fn the_shell_sees_the_job_stop() {
+    use pelton_testkit::{Launch, Terminal};
+    let script = r#"set -m
+        "$0" guard -- sh -c "$1"
+        echo "stopped $?"; fg > /dev/null; echo "done $?""#;
+    for (command, key) in [
+        ("echo ready; read x; echo got $x; exit 3", &["\x1a"][..]),
+        ("echo ready; kill -STOP $$; read x; echo got $x; exit 3", &[][..]),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let argv = ["bash", "-c", script, PELTON, command].map(Into::into).to_vec();
+        let launch = Launch {
+            argv,
+            dir: directory.path().into(),
+            env: std::env::vars_os().collect(),
+            stdin: pelton_testkit::Stdin::Null,
+            timeout: PATIENCE,
+            settle: Duration::ZERO,
+        };
+        let mut terminal = Terminal::spawn(&launch).unwrap();
+        terminal.await_words("ready").unwrap();
+        for keys in key {
+            terminal.keys(keys).unwrap();
+        }
+        terminal.await_words("stopped ").unwrap();
+        terminal.keys("word\n").unwrap();
+        let ended = terminal.finish().unwrap();
+        let out = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(out.contains("got word") && out.contains("done 3"), "{command}: {out}");
+    }
 }

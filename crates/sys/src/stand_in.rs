@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Signals that a caller sends to this process and means for the command.
-const FORWARDED: [i32; 6] =
-    [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
+const FORWARDED: [i32; 7] =
+    [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
 
 /// Pidfd of the command; -1 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(-1);
@@ -110,6 +110,21 @@ pub fn release_inherited_descriptors() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the command has stopped itself, as an editor does on Ctrl-Z, while this process's group has the terminal: the shell must
+/// see its job stop.
+pub fn is_stopped_at_terminal(command: u32) -> bool {
+    let stat = |pid| crate::processes::parse_stat(&crate::processes::file(pid, "stat")?);
+    let Some(command) = stat(command).filter(|command| command.state == 'T') else { return false };
+    stat(std::process::id())
+        .is_some_and(|own| own.foreground == Some(own.group) && command.group == own.group)
+}
+
+/// Stops this process until it is continued.
+pub fn stop() {
+    // SAFETY: raise has no memory preconditions.
+    unsafe { libc::raise(libc::SIGSTOP) };
 }
 
 /// Sends `signal` to process `pid` if it still is the one that started at `start_ticks`: an id may be reused. Returns whether

@@ -3,13 +3,15 @@
 mod record;
 mod session;
 
+use crate::args::Cli;
 use crate::duration::parse_duration;
 use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::misunderstood;
 use crate::output::{self, OutputTarget};
 use crate::source;
 use crate::terminal::When;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, CommandFactory, ValueEnum, ValueHint};
 use pelton_run::Environment;
 use pelton_sys::spawn::{self, Action, Child};
 use pelton_sys::{signals, stand_in, wait};
@@ -118,6 +120,9 @@ pub fn guard(args: &GuardArgs, color: When) -> Result<Ending, Failure> {
     }
     if args.command.is_empty() {
         return Err(Failure::new("guard: there is no command to run").with_help("pelton guard -- make test"));
+    }
+    if source::is_stray_option(&args.command[0], &args.command) {
+        return Err(misunderstood::unknown_option(&args.command[0], &Cli::command()));
     }
     for file in [&args.output, &args.json, &args.html].into_iter().flatten() {
         OutputTarget::prepare(Some(file))?;

@@ -10,7 +10,7 @@ use pelton_observe::guard::{self, Movement, Sample, State, Tree};
 use pelton_record::diagnosis::{Diagnosis, Health};
 use pelton_record::guard::{GUARD_VERSION, Guarded, Stall, StallKind};
 use pelton_report::Style;
-use pelton_sys::stand_in::StandIn;
+use pelton_sys::stand_in::{self, StandIn};
 use pelton_sys::wait::{self, Ended};
 use pelton_sys::{clock, signals};
 use std::time::Duration;
@@ -22,6 +22,8 @@ const INTERVAL_NS: u64 = SECOND_NS;
 const SHORTEST_NS: u64 = 20_000_000;
 /// An interval is so many times longer than a sample takes: sampling costs at most 0.25% of a core.
 const COST_FACTOR: u64 = 400;
+/// The most reports kept for --json and --html: the last ones.
+const MOST_STALLS: usize = 100;
 /// The status if guard ended the command, as that of timeout(1).
 const ENDED: i32 = 124;
 
@@ -35,8 +37,8 @@ pub struct Session<'a> {
     movement: Movement,
     interval_ns: u64,
     guarded: Guarded,
-    /// The report that nothing has followed yet, as an index.
-    current: Option<usize>,
+    /// Whether the last report still holds: nothing has moved since.
+    is_reported: bool,
     /// How long nothing must have moved before another look.
     next_look_ns: u64,
     /// All that was reported, for --output.
@@ -74,7 +76,7 @@ impl<'a> Session<'a> {
             movement: Movement::new(args.stall),
             interval_ns: INTERVAL_NS.min(args.stall / 5).max(SHORTEST_NS),
             guarded,
-            current: None,
+            is_reported: false,
             next_look_ns: args.stall,
             said: String::new(),
             record,
@@ -89,6 +91,10 @@ impl<'a> Session<'a> {
             self.wait(stand_in, pause_ns);
             if let Some(ended) = self.ended {
                 return Ok(self.finish(ended));
+            }
+            if stand_in::is_stopped_at_terminal(self.pid) {
+                stand_in::stop();
+                continue;
             }
             let sample = self.sample(pause_ns);
             self.note_movement(&sample);
@@ -159,7 +165,10 @@ impl<'a> Session<'a> {
         }
         self.next_look_ns = self.args.stall;
         let style = self.style();
-        if let Some(stall) = self.current.take().and_then(|index| self.guarded.stalls.get_mut(index)) {
+        if !std::mem::take(&mut self.is_reported) {
+            return;
+        }
+        if let Some(stall) = self.guarded.stalls.last_mut() {
             stall.moved_again_ns = Some(clock::now_ns() - self.start_ns);
             let text = pelton_report::guard::moves_again(stall, quiet_ns, &style);
             self.say(&text);
@@ -188,10 +197,9 @@ impl<'a> Session<'a> {
         let pids: Vec<u32> = self.tree.members().map(|member| member.pid).collect();
         let diagnosis = doctor::examine_beside(&Scope::These(pids.clone()), Some(self.pid));
         let dead = diagnosis.health == Health::Dead;
-        let is_known = self.current.is_some_and(|index| {
-            let before = &self.guarded.stalls[index];
-            kind != StallKind::Timeout && picture(&before.diagnosis) == picture(&diagnosis)
-        });
+        let last = self.guarded.stalls.last().filter(|_| self.is_reported && kind != StallKind::Timeout);
+        let is_known =
+            last.is_some_and(|last| last.kind == kind && picture(&last.diagnosis) == picture(&diagnosis));
         if !is_known {
             self.keep(Stall {
                 kind,
@@ -216,8 +224,11 @@ impl<'a> Session<'a> {
         if let Some(record) = &mut self.record {
             record.stall(&stall);
         }
+        if self.guarded.stalls.len() == MOST_STALLS {
+            self.guarded.stalls.remove(0);
+        }
         self.guarded.stalls.push(stall);
-        self.current = Some(self.guarded.stalls.len() - 1);
+        self.is_reported = true;
         self.say(&text);
         self.write_files();
     }
