@@ -549,7 +549,9 @@ fn it_holds_no_pipe_open() {
 #[test]
 fn signals_reach_the_command() {
     for (signal, text) in [("TERM", "term"), ("INT", "int"), ("USR1", "usr1"), ("HUP", "hup")] {
-        let script = format!("trap 'echo {text}; exit 9' {signal}; echo ready; while :; do sleep 0.05; done");
+        let script = format!(
+            "trap 'echo {text}; exit 9' {signal}; echo ready; for i in $(seq 1000); do sleep 0.05; done"
+        );
         let mut guard = Command::new(PELTON);
         let mut guard =
             guard.args(["guard", "--", "sh", "-c", &script]).stdout(Stdio::piped()).spawn().unwrap();

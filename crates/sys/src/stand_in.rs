@@ -5,7 +5,7 @@ use crate::startup;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Signals that a caller sends to this process and means for the command.
 const FORWARDED: [i32; 7] =
@@ -13,6 +13,8 @@ const FORWARDED: [i32; 7] =
 
 /// Pidfd of the command; -1 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(-1);
+/// Signals that arrived before there was a command: bit n for signal n.
+static EARLY: AtomicU32 = AtomicU32::new(0);
 
 /// SIGINT and SIGQUIT of the terminal reach the command too: only those that a process sent are forwarded.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
@@ -24,14 +26,23 @@ extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _context:
     // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo_t.
     let code = unsafe { (*info).si_code };
     let by_kernel = code == libc::SI_KERNEL;
-    let command = COMMAND.load(Ordering::Relaxed);
-    if command >= 0 && !(by_kernel && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {
-        let nothing = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd is
-        // never reused for another process.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, command, signal, nothing, 0) };
+    if !(by_kernel && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {
+        match COMMAND.load(Ordering::SeqCst) {
+            command if command >= 0 => pass_on(command, signal),
+            _ => {
+                EARLY.fetch_or(1 << signal, Ordering::SeqCst);
+            }
+        }
     }
     *errno = before;
+}
+
+/// Sends `signal` to the process of a pidfd. Async-signal-safe.
+fn pass_on(command: i32, signal: i32) {
+    let nothing = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd is never
+    // reused for another process.
+    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, command, signal, nothing, 0) };
 }
 
 /// While it lives, signals that this process receives go to the command, whose reaction decides.
@@ -39,15 +50,27 @@ pub struct StandIn {
     command: OwnedFd,
 }
 
+/// Takes the signals for a command that is about to start. Signals that this process ignored from the start stay ignored.
+pub fn prepare() {
+    for signal in FORWARDED.into_iter().filter(|&signal| !is_ignored(signal)) {
+        handle(signal);
+    }
+}
+
 impl StandIn {
-    /// Starts forwarding to `command`, a child. Signals that this process ignored from the start stay ignored. `None`
-    /// if the kernel has no pidfds: the signals then end this process, as usual.
+    /// Forwards the signals to `command`, a child, from those on that have arrived since [`prepare`]. `None` if the kernel has
+    /// no pidfds: the signals then end this process, as usual.
     pub fn for_command(command: u32) -> Option<Self> {
-        let command = crate::pidfd::open(command)?;
-        COMMAND.store(command.as_raw_fd(), Ordering::Relaxed);
-        for signal in FORWARDED.into_iter().filter(|&signal| !is_ignored(signal)) {
-            handle(signal);
-        }
+        let Some(command) = crate::pidfd::open(command) else {
+            FORWARDED.into_iter().filter(|&signal| !is_ignored(signal)).for_each(crate::signals::set_default);
+            return None;
+        };
+        COMMAND.store(command.as_raw_fd(), Ordering::SeqCst);
+        let early = EARLY.swap(0, Ordering::SeqCst);
+        FORWARDED
+            .into_iter()
+            .filter(|signal| early & (1 << signal) != 0)
+            .for_each(|signal| pass_on(command.as_raw_fd(), signal));
         Some(StandIn { command })
     }
 
@@ -60,7 +83,7 @@ impl StandIn {
 impl Drop for StandIn {
     fn drop(&mut self) {
         // Before the pidfd is closed. The handlers stay: this process is about to end as its command did.
-        COMMAND.store(-1, Ordering::Relaxed);
+        COMMAND.store(-1, Ordering::SeqCst);
     }
 }
 

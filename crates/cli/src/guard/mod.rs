@@ -129,7 +129,6 @@ pub fn guard(args: &GuardArgs, color: When) -> Result<Ending, Failure> {
     }
     let record = args.record.as_deref().map(record::Record::create).transpose()?;
     let pid = start(&args.command)?;
-    // Without it, orphans of the command are not watched: not worth failing for.
     let stand_in = stand_in::StandIn::for_command(pid);
     let _ = stand_in::release_inherited_descriptors();
     Session::new(args, color, pid, record).run(stand_in.as_ref())
@@ -140,7 +139,9 @@ fn start(words: &[OsString]) -> Result<u32, Failure> {
     let exec =
         pelton_run::command(words, &environment).map_err(|error| source::no_such_command(words, &error))?;
     signals::behave_as_a_shell();
+    // Without it, orphans of the command are not watched: not worth failing for.
     let _ = wait::become_subreaper();
+    stand_in::prepare();
     let child = Child {
         action: Action::Exec(exec),
         fallback: None,
