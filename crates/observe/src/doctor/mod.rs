@@ -85,7 +85,15 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
     let seen = see(command);
     let members = members(&seen, scope);
     let (mut findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
-    add_stacks(&mut findings, matches!(scope, Scope::These(_)));
+    let asked = match scope {
+        Scope::These(pids) => Some(pids.as_slice()),
+        Scope::All | Scope::Own => None,
+    };
+    if command.is_some() {
+        // Whoever reads the command's output may wait for others as well: that is not the command's concern.
+        findings.retain(|finding| asked.is_none_or(|asked| is_about(finding, asked)));
+    }
+    add_stacks(&mut findings, asked.filter(|_| command.is_some()), asked.is_some());
     let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
     let visible = |process: &&world::Process| !process.hidden;
     let processes_seen = seen.world.processes.values().filter(visible).count() as u32;
@@ -105,11 +113,18 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
     }
 }
 
-/// Adds where the threads are in their programs: of dead processes, or of all.
-fn add_stacks(findings: &mut [Finding], all: bool) {
+/// Whether a finding names one of these processes.
+fn is_about(finding: &Finding, pids: &[u32]) -> bool {
+    let mut named = finding.waits.iter().map(|wait| wait.pid).chain(finding.root_cause.iter().copied());
+    named.any(|pid| pids.contains(&pid))
+}
+
+/// Adds where the threads of processes are in their programs: of those in `only`, and of the dead or of `all`.
+fn add_stacks(findings: &mut [Finding], only: Option<&[u32]>, all: bool) {
     let mut stacks = Stacks::default();
-    for finding in findings.iter_mut().filter(|finding| all || finding.health == Health::Dead) {
-        for wait in &mut finding.waits {
+    let findings = findings.iter_mut().filter(|finding| all || finding.health == Health::Dead);
+    for wait in findings.flat_map(|finding| &mut finding.waits) {
+        if only.is_none_or(|only| only.contains(&wait.pid)) {
             wait.stacks = stacks.of(wait.pid, wait.thread);
         }
     }

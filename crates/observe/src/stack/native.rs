@@ -202,7 +202,10 @@ impl Unwinder<'_> {
         }
         let name =
             |function: Option<String>| function.or_else(|| symbol.clone()).unwrap_or_else(|| "?".into());
-        let one = |(function, file, line)| Frame { file, line, ..frame(Language::Native, name(function)) };
+        let one = |(function, file, line): (_, Option<String>, _)| {
+            let is_library = file.as_deref().is_some_and(is_library_source);
+            Frame { file, line, is_library, ..frame(Language::Native, name(function)) }
+        };
         lines.into_iter().map(one).collect()
     }
 }
@@ -220,6 +223,12 @@ fn is_library(path: &str) -> bool {
     let name = file_name(path);
     let in_system = ["/lib", "/usr/lib", "/nix/store"].iter().any(|start| path.starts_with(start));
     in_system && (name.contains(".so") || name.starts_with("ld-"))
+}
+
+/// Whether a source file belongs to a standard library or a package, whose functions may be inlined.
+fn is_library_source(file: &str) -> bool {
+    ["/rustc/", "/usr/include/", "/usr/lib/"].iter().any(|start| file.starts_with(start))
+        || file.contains("/.cargo/registry/")
 }
 
 /// Whether `path` is a program of the system: names of functions alone say nothing to its users.
