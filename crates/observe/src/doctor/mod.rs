@@ -93,7 +93,7 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
         // Whoever reads the command's output may wait for others as well: that is not the command's concern.
         findings.retain(|finding| asked.is_none_or(|asked| is_about(finding, asked)));
     }
-    add_stacks(&mut findings, asked.filter(|_| command.is_some()), asked.is_some());
+    let notes = add_stacks(&mut findings, asked.filter(|_| command.is_some()), asked.is_some());
     let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
     let visible = |process: &&world::Process| !process.hidden;
     let processes_seen = seen.world.processes.values().filter(visible).count() as u32;
@@ -109,7 +109,7 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
         processes_hidden: seen.world.processes.len() as u32 - processes_seen,
         processes_idle: idle,
         threads: None,
-        notes: Vec::new(),
+        notes,
     }
 }
 
@@ -119,15 +119,18 @@ fn is_about(finding: &Finding, pids: &[u32]) -> bool {
     named.any(|pid| pids.contains(&pid))
 }
 
-/// Adds where the threads of processes are in their programs: of those in `only`, and of the dead or of `all`.
-fn add_stacks(findings: &mut [Finding], only: Option<&[u32]>, all: bool) {
-    let mut stacks = Stacks::default();
+/// Adds where the threads of processes are in their programs: of those in `only`, and of the dead or of `all`. Returns what is to
+/// be noted.
+fn add_stacks(findings: &mut [Finding], only: Option<&[u32]>, all: bool) -> Vec<String> {
+    let mut stacks = Stacks::new();
     let findings = findings.iter_mut().filter(|finding| all || finding.health == Health::Dead);
     for wait in findings.flat_map(|finding| &mut finding.waits) {
         if only.is_none_or(|only| only.contains(&wait.pid)) {
             wait.stacks = stacks.of(wait.pid, wait.thread);
         }
     }
+    let late = "Some lines are missing: to read them took too long.";
+    stacks.is_late.then(|| late.to_owned()).into_iter().collect()
 }
 
 fn see(command: Option<u32>) -> Seen {

@@ -16,22 +16,36 @@ mod ruby_versions;
 use maps::Maps;
 use module::Modules;
 use pelton_record::diagnosis::{Frame, Language, Stack};
-use pelton_sys::processes;
+use pelton_sys::{clock, processes};
 
 /// The most threads of a process whose stacks are read.
 const MOST_THREADS: usize = 16;
 /// The most frames read of a thread.
 const MOST_FRAMES: usize = 64;
 
+/// How long stacks are read: a program with much debug information takes a part of a second.
+const PATIENCE_NS: u64 = 3_000_000_000;
+
 /// Reads the stacks of processes; keeps what it has read of programs and libraries.
-#[derive(Default)]
 pub struct Stacks {
     modules: Modules,
+    end_ns: u64,
+    /// Whether stacks are missing because the time was up.
+    pub is_late: bool,
 }
 
 impl Stacks {
+    /// Starts the time for reading.
+    pub fn new() -> Self {
+        Stacks { modules: Modules::default(), end_ns: clock::now_ns() + PATIENCE_NS, is_late: false }
+    }
+
     /// Returns the stacks of `pid`, that of `thread` first. Empty if nothing of use can be read.
     pub fn of(&mut self, pid: u32, thread: u32) -> Vec<Stack> {
+        if clock::now_ns() > self.end_ns {
+            self.is_late = true;
+            return Vec::new();
+        }
         let Some(maps) = Maps::read(pid) else { return Vec::new() };
         let interpreted = python::stacks(pid, &maps, &mut self.modules)
             .or_else(|| ruby::stacks(pid, &maps, &mut self.modules));

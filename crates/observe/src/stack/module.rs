@@ -3,7 +3,8 @@
 use super::maps::Maps;
 use addr2line::Context;
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EndianRcSlice, LittleEndian, RegisterRule, UnwindContext, UnwindSection,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianRcSlice, FrameDescriptionEntry, LittleEndian,
+    ParsedEhFrameHdr, RegisterRule, UnwindContext, UnwindSection,
 };
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
@@ -11,6 +12,9 @@ use std::rc::Rc;
 
 /// Larger files are not read.
 const MOST_BYTES: u64 = 512 << 20;
+
+/// Bytes of an address.
+const ADDRESS_BYTES: u8 = 8;
 
 type Slice = EndianRcSlice<LittleEndian>;
 
@@ -41,8 +45,26 @@ pub struct Module {
     functions: Vec<Symbol>,
     /// Addresses of data.
     data: HashMap<String, u64>,
-    frames: Option<(EhFrame<Slice>, BaseAddresses)>,
+    frames: Option<Frames>,
     lines: Option<Context<Slice>>,
+}
+
+/// The rules to unwind frames, and an index of them by address.
+struct Frames {
+    section: EhFrame<Slice>,
+    index: Option<ParsedEhFrameHdr<Slice>>,
+    bases: BaseAddresses,
+}
+
+impl Frames {
+    fn at(&self, address: u64) -> Option<FrameDescriptionEntry<Slice>> {
+        match self.index.as_ref().and_then(ParsedEhFrameHdr::table) {
+            Some(table) => {
+                table.fde_for_address(&self.section, &self.bases, address, EhFrame::cie_from_offset).ok()
+            }
+            None => self.section.fde_for_address(&self.bases, address, EhFrame::cie_from_offset).ok(),
+        }
+    }
 }
 
 /// How to find the caller's frame.
@@ -115,10 +137,11 @@ impl Module {
 
     /// Returns how to leave the frame of the function at `address`.
     pub fn rules(&self, address: u64, registers: &super::native::Registers) -> Option<Rules> {
-        let (section, bases) = self.frames.as_ref()?;
-        let entry = section.fde_for_address(bases, address, EhFrame::cie_from_offset).ok()?;
+        let frames = self.frames.as_ref()?;
+        let entry = frames.at(address)?;
         let mut context = UnwindContext::new();
-        let row = entry.unwind_info_for_address(section, bases, &mut context, address).ok()?;
+        let row =
+            entry.unwind_info_for_address(&frames.section, &frames.bases, &mut context, address).ok()?;
         let frame = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } => Some((register.0, *offset)),
             CfaRule::Expression(_) => None,
@@ -167,14 +190,18 @@ fn slice(bytes: &[u8]) -> Slice {
     EndianRcSlice::new(Rc::from(bytes), LittleEndian)
 }
 
-fn frames(elf: &object::File<'_>) -> Option<(EhFrame<Slice>, BaseAddresses)> {
+fn frames(elf: &object::File<'_>) -> Option<Frames> {
     let section = elf.section_by_name(".eh_frame")?;
     let address = |name| elf.section_by_name(name).map_or(0, |one| one.address());
     let bases = BaseAddresses::default()
         .set_eh_frame(section.address())
+        .set_eh_frame_hdr(address(".eh_frame_hdr"))
         .set_text(address(".text"))
         .set_got(address(".got"));
-    Some((EhFrame::from(slice(section.data().ok()?)), bases))
+    let index = elf
+        .section_by_name(".eh_frame_hdr")
+        .and_then(|one| EhFrameHdr::from(slice(one.data().ok()?)).parse(&bases, ADDRESS_BYTES).ok());
+    Some(Frames { section: EhFrame::from(slice(section.data().ok()?)), index, bases })
 }
 
 fn lines(elf: &object::File<'_>) -> Option<Context<Slice>> {
