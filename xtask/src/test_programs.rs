@@ -15,8 +15,18 @@ use crate::Outcome;
 use workbench::cargo_workspace::{TestProgram, build_tests};
 
 /// Programs that take longest. They begin first, so that none of them keeps a core waiting for another at the end.
-const LONGEST: [&str; 9] =
-    ["differential", "quick", "cases", "add_examples", "install", "doctor", "interrupts", "docs", "scripts"];
+const LONGEST: [&str; 10] = [
+    "differential",
+    "quick",
+    "cases",
+    "add_examples",
+    "install",
+    "guard",
+    "doctor",
+    "interrupts",
+    "docs",
+    "scripts",
+];
 
 /// What a program printed, and how it ended.
 pub(crate) struct Ended {

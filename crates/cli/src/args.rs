@@ -51,6 +51,7 @@ See:
   explain      What `run` would do with a pipeline, and why; nothing is run
   watch        What pipelines that already run do now, and who sets the pace
   doctor       Why a running process is stuck, and which other it waits for
+  guard        Run a command; when nothing moves in it, say why
   compare      Whether a change helped: two texts run in turns
 
 Run:
@@ -85,6 +86,7 @@ Examples:
   producer | pelton buffer | slow-reader             the producer need not wait
   pelton watch 4711                                  what it does now
   pelton doctor 4711                                 why it is stuck
+  pelton guard --kill make test                      a report and an end if it hangs
   pelton compare 'sort f | uniq' 'sort -u f'         whether a change helped
   pelton find src -name '*.rs' -size +10k            find, with all cores";
 
@@ -98,6 +100,7 @@ pub enum Verb {
     Buffer(BufferArgs),
     Watch(crate::watch::WatchArgs),
     Doctor(crate::doctor::DoctorArgs),
+    Guard(crate::guard::GuardArgs),
     #[command(hide = true)]
     Stamp(crate::arrivals::StampArgs),
     Compare(CompareArgs),

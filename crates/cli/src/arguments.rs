@@ -45,6 +45,7 @@ fn read_alone(words: &[OsString]) -> Option<Cli> {
     match words.get(1)?.to_str()? {
         "run" => alone(words, Verb::Run),
         "time" => alone(words, Verb::Time),
+        "guard" => alone(words, Verb::Guard),
         "explain" => alone(words, Verb::Explain),
         "json" => alone(words, Verb::Json),
         "csv" => alone(words, Verb::Csv),

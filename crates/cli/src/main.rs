@@ -11,11 +11,13 @@ mod copy;
 mod csv;
 mod diagnose;
 mod doctor;
+mod duration;
 mod ending;
 mod explain;
 mod failure;
 mod find;
 mod gain;
+mod guard;
 mod init;
 mod inside;
 mod json;
@@ -65,6 +67,7 @@ fn work() -> ExitCode {
         Verb::Run(args) => run::run(&args, cli.color.when),
         Verb::Time(args) => time::time(&args, cli.color.when),
         Verb::Doctor(args) => doctor::doctor(&args, cli.color.when),
+        Verb::Guard(args) => guard::guard(&args, cli.color.when),
         Verb::Watch(args) => watch::watch(&args, cli.color.when),
         Verb::Stamp(args) => arrivals::stamp(&args),
         Verb::Compare(args) => compare::compare(&args, cli.color.when),

@@ -42,7 +42,7 @@ impl Source {
 }
 
 /// Whether the first word looks like an unknown option, and no `--` precedes it.
-fn is_stray_option(first: &OsStr, words: &[OsString]) -> bool {
+pub fn is_stray_option(first: &OsStr, words: &[OsString]) -> bool {
     let given: Vec<OsString> = std::env::args_os().collect();
     let before = given.len().checked_sub(words.len() + 1).and_then(|i| given.get(i));
     first.as_bytes().starts_with(b"-") && first != "-" && before.is_none_or(|word| word != "--")

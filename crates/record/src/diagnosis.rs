@@ -156,6 +156,45 @@ pub struct Wait {
     pub capacity_bytes: Option<u64>,
     /// Who could end the wait.
     pub by: Vec<Holder>,
+    /// Where its threads are in the program, the waiting one first. Empty if that cannot be told.
+    #[serde(default)]
+    pub stacks: Vec<Stack>,
+}
+
+/// Where a thread is in its program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stack {
+    /// The thread.
+    pub thread: u32,
+    /// Its calls, the innermost first.
+    pub frames: Vec<Frame>,
+}
+
+/// One call on a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Frame {
+    /// The language of the function.
+    pub language: Language,
+    /// Its name.
+    pub function: String,
+    /// The file it is in: of the source, or of a library without debug information.
+    pub file: Option<String>,
+    /// The line, if known.
+    pub line: Option<u32>,
+    /// Whether it belongs to a library, and not to the program.
+    pub is_library: bool,
+}
+
+/// A programming language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// Python.
+    Python,
+    /// Ruby.
+    Ruby,
+    /// C, C++, Rust and others that are compiled.
+    Native,
 }
 
 /// A process that could end a wait.

@@ -13,6 +13,7 @@ mod buffered;
 mod comparison;
 mod cost;
 pub mod diagnosis;
+pub mod guard;
 pub mod inside;
 mod lines;
 pub mod live;
@@ -33,6 +34,7 @@ pub use comparison::{
 };
 pub use cost::{Cost, Unmaintained};
 pub use diagnosis::Diagnosis;
+pub use guard::Guarded;
 pub use lines::{Line, Lines};
 pub use pass::Pass;
 pub use pipes::{PipeFill, PipeUse};

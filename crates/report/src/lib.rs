@@ -11,6 +11,7 @@ mod columns;
 mod comparison;
 pub mod diagnosis;
 pub mod formats;
+pub mod guard;
 mod inside;
 mod layout;
 mod lines;

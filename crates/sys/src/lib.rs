@@ -36,6 +36,7 @@ pub mod sockets;
 pub mod spare_capacity;
 pub mod spawn;
 pub mod stack;
+pub mod stand_in;
 pub mod startup;
 pub mod stdio;
 pub mod trace;

@@ -29,6 +29,11 @@ fn set_ignored(signal: libc::c_int, ignored: bool) {
     set(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
 }
 
+/// Sets the default disposition.
+pub(crate) fn set_default(signal: i32) {
+    set_ignored(signal, false);
+}
+
 /// Restores the dispositions that this process inherited. Async-signal-safe: it runs in forked children.
 pub(crate) fn restore_inherited() {
     for (signal, ignored) in startup::dispositions() {

@@ -65,6 +65,13 @@ Kind = Literal[
     "unseen",
 ]
 
+# A programming language.
+Language = Literal[
+    "python",
+    "ruby",
+    "native",
+]
+
 # What is waited for.
 What = Literal[
     "nothing",
@@ -1245,6 +1252,8 @@ class Wait(Record):
         fill_bytes: Bytes that wait to be read there.
         object: What is behind the descriptor: `pipe:[123]`, `socket:[456]`, or a path.
         pid: The process that waits.
+        stacks: Where its threads are in the program, the waiting one first. Empty if that
+            cannot be told.
         thread: Its thread.
         what: What for.
         words: In words, without its name: 'blocked on write to its standard output: …'.
@@ -1259,10 +1268,12 @@ class Wait(Record):
     fd: int | None = None
     fill_bytes: int | None = None
     object: str | None = None
+    stacks: tuple[Stack, ...] | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
         "by": ("many", "Holder"),
+        "stacks": ("many", "Stack"),
     }
 
 
@@ -1277,6 +1288,46 @@ class Holder(Record):
 
     pid: int
     fd: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Stack(Record):
+    """Describes where a thread is in its program.
+
+    Attributes:
+        frames: Its calls, the innermost first.
+        thread: The thread.
+    """
+
+    frames: tuple[Frame, ...]
+    thread: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "frames": ("many", "Frame"),
+    }
+
+
+@dataclass(frozen=True)
+class Frame(Record):
+    """Describes one call on a stack.
+
+    Attributes:
+        file: The file it is in: of the source, or of a library without debug information.
+        function: Its name.
+        is_library: Whether it belongs to a library, and not to the program.
+        language: The language of the function.
+        line: The line, if known.
+    """
+
+    function: str
+    is_library: bool
+    language: Language
+    file: str | None = None
+    line: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -1468,6 +1519,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "End": End,
     "Exact": Exact,
     "Finding": Finding,
+    "Frame": Frame,
     "Holder": Holder,
     "How": How,
     "Inner": Inner,
@@ -1488,6 +1540,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "Run": Run,
     "Slice": Slice,
     "Span": Span,
+    "Stack": Stack,
     "Stage": Stage,
     "StageRepeats": StageRepeats,
     "Syscall": Syscall,

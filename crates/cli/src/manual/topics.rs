@@ -18,7 +18,7 @@ pub fn formats() -> Page {
         Block::Terms(terms.collect()),
         Block::Heading("Other verbs".into()),
         Block::Paragraph(
-            "`pelton explain`, `doctor`, `watch`, `compare`, `find`, `copy --report` and `buffer` have --json for programs; \
+            "`pelton explain`, `doctor`, `watch`, `compare`, `find`, `copy --report`, `guard` and `buffer` have --json for programs; \
              `explain` and `doctor` have --dot for pictures by Graphviz."
                 .into(),
         ),

@@ -19,6 +19,7 @@ pub(crate) mod words;
 pub(crate) mod world;
 
 use crate::probes::threads::ThreadProbe;
+use crate::stack::Stacks;
 use graph::Edges;
 use pelton_record::diagnosis::{DIAGNOSIS_VERSION, Diagnosis, Finding, Health, Kind, Process, Wait};
 use pelton_sys::{clock, other_process, processes};
@@ -73,11 +74,26 @@ pub fn threads(pid: u32) -> pelton_record::threads::Threads {
 
 /// Takes two snapshots, and draws conclusions.
 pub fn examine(scope: &Scope) -> Diagnosis {
+    examine_beside(scope, None)
+}
+
+/// Does the same for the parent of `command`, which only waits for its end: it will do nothing else that could end a wait,
+/// such as opening a FIFO.
+pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
     let start_ns = clock::now_ns();
     let taken_unix_ms = clock::unix_ms();
-    let seen = see();
+    let seen = see(command);
     let members = members(&seen, scope);
-    let (findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
+    let (mut findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
+    let asked = match scope {
+        Scope::These(pids) => Some(pids.as_slice()),
+        Scope::All | Scope::Own => None,
+    };
+    if command.is_some() {
+        // Whoever reads the command's output may wait for others as well: that is not the command's concern.
+        findings.retain(|finding| asked.is_none_or(|asked| is_about(finding, asked)));
+    }
+    let notes = add_stacks(&mut findings, asked.filter(|_| command.is_some()), asked.is_some());
     let health = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Idle);
     let visible = |process: &&world::Process| !process.hidden;
     let processes_seen = seen.world.processes.values().filter(visible).count() as u32;
@@ -93,36 +109,61 @@ pub fn examine(scope: &Scope) -> Diagnosis {
         processes_hidden: seen.world.processes.len() as u32 - processes_seen,
         processes_idle: idle,
         threads: None,
-        notes: Vec::new(),
+        notes,
     }
 }
 
-fn see() -> Seen {
+/// Whether a finding names one of these processes.
+fn is_about(finding: &Finding, pids: &[u32]) -> bool {
+    let mut named = finding.waits.iter().map(|wait| wait.pid).chain(finding.root_cause.iter().copied());
+    named.any(|pid| pids.contains(&pid))
+}
+
+/// Adds where the threads of processes are in their programs: of those in `only`, and of the dead or of `all`. Returns what is to
+/// be noted.
+fn add_stacks(findings: &mut [Finding], only: Option<&[u32]>, all: bool) -> Vec<String> {
+    let mut stacks = Stacks::new();
+    let findings = findings.iter_mut().filter(|finding| all || finding.health == Health::Dead);
+    for wait in findings.flat_map(|finding| &mut finding.waits) {
+        if only.is_none_or(|only| only.contains(&wait.pid)) {
+            wait.stacks = stacks.of(wait.pid, wait.thread);
+        }
+    }
+    let late = "Some lines are missing: to read them took too long.";
+    stacks.is_late.then(|| late.to_owned()).into_iter().collect()
+}
+
+fn see(command: Option<u32>) -> Seen {
     let pids = processes::all();
     let cpu = || -> BTreeMap<u32, u64> {
         pids.iter().filter_map(|&pid| Some((pid, clock::process_cpu_ns(pid)?))).collect()
     };
     let (first_ns, first) = (clock::now_ns(), cpu());
-    let mut world = look::look(&pids);
+    let look = || {
+        let mut world = look::look(&processes::all());
+        world.is_waited_for(command, std::process::id());
+        world
+    };
+    let mut world = look();
     std::thread::sleep(BETWEEN.saturating_sub(Duration::from_nanos(clock::now_ns() - first_ns)));
     let (second_ns, second) = (clock::now_ns(), cpu());
     let mut dead = liveness::dead_threads(&world);
     if !dead.is_empty() {
-        confirm(&mut world, &dead);
+        confirm(&mut world, &look(), &dead);
         dead = liveness::dead_threads(&world);
     }
     let cpu_ns = second.iter().filter_map(|(pid, now)| Some((*pid, now.saturating_sub(*first.get(pid)?))));
     let cpu_ns = cpu_ns.collect();
-    let dead = liveness::dead_processes(&world, &dead);
+    let mut dead = liveness::dead_processes(&world, &dead);
     let own = world.leave_out(std::process::id());
+    dead.retain(|pid| !own.contains(pid));
     Seen { world, own, dead, cpu_ns, between_ns: second_ns - first_ns }
 }
 
-/// Takes the second snapshot. A thread that is no longer dead in the same way, or that has run in between, is
-/// live.
-fn confirm(world: &mut World, dead: &BTreeSet<(u32, u32)>) {
-    let again = look::look(&processes::all());
-    let still = liveness::dead_threads(&again);
+/// Compares with the second snapshot. A thread that is no longer dead in the same way, or that has run in between,
+/// is live.
+fn confirm(world: &mut World, again: &World, dead: &BTreeSet<(u32, u32)>) {
+    let still = liveness::dead_threads(again);
     for (&pid, process) in &mut world.processes {
         for task in process.tasks.iter_mut().filter(|task| dead.contains(&(pid, task.thread))) {
             let tasks = again.processes.get(&pid).map(|process| process.tasks.as_slice()).unwrap_or_default();
@@ -275,6 +316,7 @@ fn told(world: &World, pid: u32, wait: &world::Wait) -> Wait {
         fill_bytes: fill.map(|fill| fill.bytes),
         capacity_bytes: fill.and_then(|fill| fill.capacity_bytes),
         by: wait.by.clone(),
+        stacks: Vec::new(),
     }
 }
 

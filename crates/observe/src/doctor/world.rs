@@ -13,6 +13,17 @@ pub struct World {
 }
 
 impl World {
+    /// Notes that `observer`, if it is the parent of `command`, only waits for that.
+    pub fn is_waited_for(&mut self, command: Option<u32>, observer: u32) {
+        let (Some(command), Some(process)) = (command, self.processes.get_mut(&observer)) else { return };
+        for task in &mut process.tasks {
+            let by = vec![Holder { pid: command, fd: None }];
+            task.wait = Wait { by, ..Wait::simple(Cause::Child) };
+            // It runs meanwhile, to look at the others.
+            task.evidence.clear();
+        }
+    }
+
     /// Removes `observer`, which is about to end and is not being examined, from the waits of others: as the
     /// holder of a pipe that others hold as well. Returns the processes that only wait for its output, such
     /// as a pager.

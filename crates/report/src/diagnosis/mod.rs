@@ -1,7 +1,8 @@
 //! Renders a [`record::Diagnosis`](pelton_record::Diagnosis): as text, as JSON, as a graph.
 
 mod dot;
-mod prose;
+mod places;
+pub(crate) mod prose;
 
 use pelton_record::Diagnosis;
 use serde_json::Value;
@@ -35,6 +36,7 @@ mod samples {
             fill_bytes: fd.map(|_| 65_536),
             capacity_bytes: fd.map(|_| 65_536),
             by: by.iter().map(|&(pid, fd)| Holder { pid, fd }).collect(),
+            stacks: Vec::new(),
         }
     }
 

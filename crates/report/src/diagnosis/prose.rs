@@ -8,6 +8,7 @@
 //!   try: …
 //! ```
 
+use super::places;
 use pelton_record::Diagnosis;
 use pelton_record::diagnosis::{Finding, Health};
 
@@ -67,6 +68,12 @@ fn shown(diagnosis: &Diagnosis, finding: &Finding, style: &Style) -> Vec<Pieces>
         let mut label = Pieces::one(Role::Plain, format!("  {name}"));
         label.blanks(width - text::width(name) + 2);
         lines.extend(wrapped(label, Role::Plain, &wait.words, style));
+        let places = places::lines(wait, style.all).into_iter();
+        lines.extend(
+            places.flat_map(|(indent, words)| {
+                wrapped(Pieces::one(Role::Plain, indent), Role::Dim, &words, style)
+            }),
+        );
     }
     let plain = |text: &str| wrapped(Pieces::one(Role::Plain, "  "), Role::Dim, text, style);
     if finding.waits.len() > names.len() {
@@ -91,7 +98,7 @@ fn progress(finding: &Finding) -> Option<String> {
 }
 
 /// Formats an approximate time.
-fn about(ns: u64) -> String {
+pub(crate) fn about(ns: u64) -> String {
     let s = ns as f64 / 1e9;
     match s {
         _ if s < 1.0 => format!("{:.1} s", s.max(0.1)),

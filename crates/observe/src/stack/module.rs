@@ -1,0 +1,214 @@
+//! Programs and libraries: their symbols, the rules to unwind their frames, and their lines.
+
+use super::maps::Maps;
+use addr2line::Context;
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianRcSlice, FrameDescriptionEntry, LittleEndian,
+    ParsedEhFrameHdr, RegisterRule, UnwindContext, UnwindSection,
+};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Larger files are not read.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// Bytes of an address.
+const ADDRESS_BYTES: u8 = 8;
+
+type Slice = EndianRcSlice<LittleEndian>;
+
+/// Modules that have been read, by path.
+#[derive(Default)]
+pub struct Modules(HashMap<String, Option<Rc<Module>>>);
+
+impl Modules {
+    /// Returns the module `path` of the process that `maps` describes.
+    pub fn get(&mut self, maps: &Maps, path: &str) -> Option<Rc<Module>> {
+        let file = maps.readable(path);
+        self.0.entry(path.to_owned()).or_insert_with(|| Module::read(&file).map(Rc::new)).clone()
+    }
+}
+
+/// A symbol.
+struct Symbol {
+    address: u64,
+    end: u64,
+    name: String,
+}
+
+/// A program or library. Addresses are those of the file, not of a process.
+pub struct Module {
+    /// The address at which the first byte of the file is linked.
+    first: u64,
+    /// Functions, sorted by address.
+    functions: Vec<Symbol>,
+    /// Addresses of data.
+    data: HashMap<String, u64>,
+    frames: Option<Frames>,
+    lines: Option<Context<Slice>>,
+}
+
+/// The rules to unwind frames, and an index of them by address.
+struct Frames {
+    section: EhFrame<Slice>,
+    index: Option<ParsedEhFrameHdr<Slice>>,
+    bases: BaseAddresses,
+}
+
+impl Frames {
+    fn at(&self, address: u64) -> Option<FrameDescriptionEntry<Slice>> {
+        match self.index.as_ref().and_then(ParsedEhFrameHdr::table) {
+            Some(table) => {
+                table.fde_for_address(&self.section, &self.bases, address, EhFrame::cie_from_offset).ok()
+            }
+            None => self.section.fde_for_address(&self.bases, address, EhFrame::cie_from_offset).ok(),
+        }
+    }
+}
+
+/// How to find the caller's frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// The start and end of the function.
+    pub start: u64,
+    pub end: u64,
+    /// The register and offset that give the caller's stack pointer.
+    pub frame: Option<(u16, i64)>,
+    /// Where the return address is, relative to that; `None` if there is none: this is the first function of a thread.
+    pub return_at: Option<i64>,
+    /// Whether the return address has been saved.
+    pub saves_return: bool,
+    /// Where the caller's frame pointer has been saved, relative to that.
+    pub frame_pointer_at: Option<i64>,
+}
+
+impl Module {
+    fn read(file: &str) -> Option<Self> {
+        let size = std::fs::metadata(file).ok()?.len();
+        if size > MOST_BYTES {
+            return None;
+        }
+        let bytes = std::fs::read(file).ok()?;
+        let elf = object::File::parse(bytes.as_slice()).ok()?;
+        let first =
+            elf.segments().filter(|one| one.file_range().0 == 0).map(|one| one.address()).next().unwrap_or(0);
+        let (functions, data) = symbols(&elf);
+        let frames = frames(&elf);
+        let lines = lines(&elf);
+        Some(Module { first, functions, data, frames, lines })
+    }
+
+    /// Returns what to add to an address of the file for a process that has mapped its first byte at `base`.
+    pub fn bias(&self, base: u64) -> u64 {
+        base.wrapping_sub(self.first)
+    }
+
+    /// Returns the address of a symbol of data.
+    pub fn data(&self, name: &str) -> Option<u64> {
+        self.data.get(name).copied()
+    }
+
+    /// Returns the function at `address`.
+    pub fn function(&self, address: u64) -> Option<&str> {
+        let after = self.functions.partition_point(|one| one.address <= address);
+        let symbol = self.functions.get(after.checked_sub(1)?)?;
+        (address < symbol.end).then_some(symbol.name.as_str())
+    }
+
+    /// Returns function, file and line at `address` by the debug information, the innermost inlined function first.
+    pub fn lines(&self, address: u64) -> Vec<(Option<String>, Option<String>, Option<u32>)> {
+        let Some(context) = &self.lines else { return Vec::new() };
+        let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return Vec::new() };
+        let mut found = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.and_then(|function| Some(function.demangle().ok()?.into_owned()));
+            let place = frame.location;
+            let file = place.as_ref().and_then(|place| place.file).map(str::to_owned);
+            found.push((name, file, place.and_then(|place| place.line)));
+        }
+        found
+    }
+
+    /// Whether it has debug information.
+    pub fn has_lines(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// Returns how to leave the frame of the function at `address`.
+    pub fn rules(&self, address: u64, registers: &super::native::Registers) -> Option<Rules> {
+        let frames = self.frames.as_ref()?;
+        let entry = frames.at(address)?;
+        let mut context = UnwindContext::new();
+        let row =
+            entry.unwind_info_for_address(&frames.section, &frames.bases, &mut context, address).ok()?;
+        let frame = match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => Some((register.0, *offset)),
+            CfaRule::Expression(_) => None,
+        };
+        let offset = |register: u16| match row.register(gimli::Register(register)) {
+            Some(RegisterRule::Offset(offset)) => Some(offset),
+            _ => None,
+        };
+        let return_rule = row.register(gimli::Register(registers.return_address));
+        Some(Rules {
+            start: entry.initial_address(),
+            end: entry.end_address(),
+            frame,
+            return_at: match return_rule {
+                Some(RegisterRule::Undefined) => None,
+                _ => Some(offset(registers.return_address).unwrap_or(0)),
+            },
+            saves_return: offset(registers.return_address).is_some(),
+            frame_pointer_at: offset(registers.frame_pointer),
+        })
+    }
+}
+
+fn symbols(elf: &object::File<'_>) -> (Vec<Symbol>, HashMap<String, u64>) {
+    let mut functions = Vec::new();
+    let mut data = HashMap::new();
+    for symbol in elf.symbols().chain(elf.dynamic_symbols()).filter(|symbol| symbol.is_definition()) {
+        let Ok(name) = symbol.name() else { continue };
+        match symbol.kind() {
+            SymbolKind::Text => functions.push(Symbol {
+                address: symbol.address(),
+                end: symbol.address() + symbol.size().max(1),
+                name: name.to_owned(),
+            }),
+            SymbolKind::Data => {
+                data.insert(name.to_owned(), symbol.address());
+            }
+            _ => {}
+        }
+    }
+    functions.sort_by_key(|one| one.address);
+    (functions, data)
+}
+
+fn slice(bytes: &[u8]) -> Slice {
+    EndianRcSlice::new(Rc::from(bytes), LittleEndian)
+}
+
+fn frames(elf: &object::File<'_>) -> Option<Frames> {
+    let section = elf.section_by_name(".eh_frame")?;
+    let address = |name| elf.section_by_name(name).map_or(0, |one| one.address());
+    let bases = BaseAddresses::default()
+        .set_eh_frame(section.address())
+        .set_eh_frame_hdr(address(".eh_frame_hdr"))
+        .set_text(address(".text"))
+        .set_got(address(".got"));
+    let index = elf
+        .section_by_name(".eh_frame_hdr")
+        .and_then(|one| EhFrameHdr::from(slice(one.data().ok()?)).parse(&bases, ADDRESS_BYTES).ok());
+    Some(Frames { section: EhFrame::from(slice(section.data().ok()?)), index, bases })
+}
+
+fn lines(elf: &object::File<'_>) -> Option<Context<Slice>> {
+    elf.section_by_name(".debug_info")?;
+    let load = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
+        let section = elf.section_by_name(id.name());
+        Ok(slice(section.and_then(|one| one.data().ok()).unwrap_or_default()))
+    };
+    Context::from_dwarf(gimli::Dwarf::load(load).ok()?).ok()
+}

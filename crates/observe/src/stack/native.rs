@@ -1,0 +1,283 @@
+//! Unwinds the stack of a blocked thread.
+//!
+//! The kernel tells stack pointer and program counter, and the call frame information of each function how to find its
+//! caller. It does not tell the frame pointer, which code without optimisation needs. Then the stack is searched for
+//! the function's return address: a call instruction precedes it, whose target is the function. A call through a pointer has no
+//! known target; such an address counts only if unwinding from it reaches the first function of the thread.
+
+use super::maps::Maps;
+use super::module::{Modules, Rules};
+use super::{MOST_FRAMES, frame};
+use pelton_record::diagnosis::{Frame, Language};
+use pelton_sys::processes;
+
+/// Bytes of the stack that are searched for a return address.
+const SEARCHED: usize = 64 << 10;
+/// Candidates tried per search, and searches per stack.
+const MOST_CANDIDATES: usize = 24;
+const MOST_SEARCHES: u32 = 64;
+
+/// The numbers of registers in call frame information.
+pub struct Registers {
+    pub stack_pointer: u16,
+    pub frame_pointer: u16,
+    pub return_address: u16,
+}
+
+/// Those of this machine.
+#[cfg(target_arch = "aarch64")]
+pub const REGISTERS: Registers = Registers { stack_pointer: 31, frame_pointer: 29, return_address: 30 };
+/// Those of this machine.
+#[cfg(not(target_arch = "aarch64"))]
+pub const REGISTERS: Registers = Registers { stack_pointer: 7, frame_pointer: 6, return_address: 16 };
+
+/// What is known of a frame.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    pc: u64,
+    stack: u64,
+    frame_pointer: Option<u64>,
+    /// Whether `pc` is a return address, which may be beyond the end of the function that called.
+    returns: bool,
+}
+
+/// How a call at a return address was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Caller {
+    /// To this address.
+    Direct(u64),
+    /// Through a pointer.
+    Indirect,
+}
+
+/// Returns the frames of a thread that is blocked in a system call, the innermost first.
+pub fn frames(pid: u32, thread: u32, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
+    let Some((stack, pc)) = blocked_at(pid, thread) else { return Vec::new() };
+    let start = At { pc, stack, frame_pointer: None, returns: false };
+    let mut unwinder = Unwinder { maps, modules, searches: 0 };
+    let (places, _) = unwinder.unwind(start, 0);
+    places.into_iter().flat_map(|place| unwinder.named(place)).collect()
+}
+
+/// Returns stack pointer and program counter of a blocked thread: the last two fields.
+fn blocked_at(pid: u32, thread: u32) -> Option<(u64, u64)> {
+    let text = processes::file(pid, &format!("task/{thread}/syscall"))?;
+    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    let number = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
+    match fields.as_slice() {
+        [_, .., stack, pc] if fields.len() >= 3 => Some((number(stack)?, number(pc)?)),
+        _ => None,
+    }
+}
+
+struct Unwinder<'m> {
+    maps: &'m Maps,
+    modules: &'m mut Modules,
+    searches: u32,
+}
+
+impl Unwinder<'_> {
+    /// Returns the frames from `at` outwards, and whether the first function of the thread was reached.
+    fn unwind(&mut self, mut at: At, depth: usize) -> (Vec<At>, bool) {
+        let mut places = Vec::new();
+        while depth + places.len() < MOST_FRAMES {
+            let Some(rules) = self.rules(at) else { return (places, false) };
+            places.push(at);
+            if rules.return_at.is_none() {
+                return (places, true);
+            }
+            match self.caller(at, &rules) {
+                Some(next) if next.pc == 0 => return (places, true),
+                Some(next) => at = next,
+                None => {
+                    let (rest, reached) = self.search(at, &rules, depth + places.len());
+                    places.extend(rest);
+                    return (places, reached);
+                }
+            }
+        }
+        (places, false)
+    }
+
+    fn rules(&mut self, at: At) -> Option<Rules> {
+        let address = at.pc - u64::from(at.returns);
+        let path = &self.maps.at(address).filter(|one| one.executable)?.path;
+        let module = self.modules.get(self.maps, path)?;
+        let bias = module.bias(self.maps.base(path)?);
+        let rules = module.rules(address.wrapping_sub(bias), &REGISTERS)?;
+        Some(Rules { start: rules.start.wrapping_add(bias), end: rules.end.wrapping_add(bias), ..rules })
+    }
+
+    /// Finds the caller by the rules alone.
+    fn caller(&self, at: At, rules: &Rules) -> Option<At> {
+        let (register, offset) = rules.frame?;
+        let base = match register {
+            _ if register == REGISTERS.stack_pointer => at.stack,
+            _ if register == REGISTERS.frame_pointer => at.frame_pointer?,
+            _ => return None,
+        };
+        let frame = base.wrapping_add_signed(offset);
+        if frame <= at.stack && at.returns || !rules.saves_return {
+            return None;
+        }
+        self.left(at, rules, frame)
+    }
+
+    /// Returns the caller, given its stack pointer.
+    fn left(&self, at: At, rules: &Rules, frame: u64) -> Option<At> {
+        let pc = self.maps.word(frame.wrapping_add_signed(rules.return_at?))?;
+        let frame_pointer = match rules.frame_pointer_at {
+            Some(offset) => self.maps.word(frame.wrapping_add_signed(offset)),
+            None => at.frame_pointer,
+        };
+        Some(At { pc, stack: frame, frame_pointer, returns: true })
+    }
+
+    /// Searches the stack for the return address of the function.
+    fn search(&mut self, at: At, rules: &Rules, depth: usize) -> (Vec<At>, bool) {
+        let mut stack = vec![0; SEARCHED];
+        let end = self.maps.at(at.stack).map_or(at.stack, |one| one.end);
+        stack.truncate((end - at.stack).min(SEARCHED as u64) as usize);
+        if self.maps.bytes(at.stack, &mut stack).is_none() {
+            return (Vec::new(), false);
+        }
+        let words = stack.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+        let slots = words.enumerate().map(|(i, word)| (at.stack + 8 * i as u64, word));
+        let calls: Vec<(u64, Caller)> =
+            slots.filter_map(|(slot, word)| Some((slot, self.call_before(word)?))).collect();
+        let is_direct = |call: &Caller| matches!(call, Caller::Direct(to) if *to == rules.start);
+        let (direct, others): (Vec<_>, Vec<_>) = calls.into_iter().partition(|(_, call)| is_direct(call));
+        let is_certain = direct.first().copied();
+        for (slot, _) in direct.into_iter().chain(others).take(MOST_CANDIDATES) {
+            if self.searches >= MOST_SEARCHES {
+                break;
+            }
+            self.searches += 1;
+            let Some(next) = self.left_at(at, rules, slot) else { continue };
+            let (rest, reached) = self.unwind(next, depth);
+            if reached || is_certain.is_some_and(|(certain, _)| certain == slot) {
+                return (rest, reached);
+            }
+        }
+        (Vec::new(), false)
+    }
+
+    /// Returns the caller, given where the return address is.
+    fn left_at(&self, at: At, rules: &Rules, slot: u64) -> Option<At> {
+        // Without a rule, the return address is the last word of the frame.
+        let offset = rules.return_at.filter(|_| rules.saves_return).unwrap_or(-8);
+        let frame = slot.wrapping_add_signed(-offset);
+        let rules = Rules { return_at: Some(offset), ..*rules };
+        self.left(at, &rules, frame)
+    }
+
+    /// Returns how the call was made that returns to `address`; `None` if no call precedes it.
+    fn call_before(&self, address: u64) -> Option<Caller> {
+        let mapping = self.maps.at(address.checked_sub(1)?)?;
+        if !mapping.executable {
+            return None;
+        }
+        let mut code = [0; 8];
+        self.maps.bytes(address.checked_sub(8)?, &mut code)?;
+        call(&code, address)
+    }
+
+    /// Returns a frame with its names, the innermost inlined function first.
+    fn named(&mut self, at: At) -> Vec<Frame> {
+        let address = at.pc - u64::from(at.returns);
+        let Some(path) = self.maps.at(address).map(|one| one.path.clone()) else { return Vec::new() };
+        let (Some(module), Some(base)) = (self.modules.get(self.maps, &path), self.maps.base(&path)) else {
+            return Vec::new();
+        };
+        let in_file = address.wrapping_sub(module.bias(base));
+        let symbol = module.function(in_file).map(demangled);
+        let is_library = is_library(&path);
+        let lines = if is_library { Vec::new() } else { module.lines(in_file) };
+        if lines.is_empty() {
+            let Some(name) = symbol else { return Vec::new() };
+            let file = is_library.then(|| file_name(&path).to_owned());
+            // Where others have lines, a function without one belongs to the program's start or to a library.
+            let is_library = is_library || module.has_lines() || is_installed(&path);
+            return vec![Frame { file, is_library, ..frame(Language::Native, name) }];
+        }
+        let name =
+            |function: Option<String>| function.or_else(|| symbol.clone()).unwrap_or_else(|| "?".into());
+        let one = |(function, file, line): (_, Option<String>, _)| {
+            let is_library = file.as_deref().is_some_and(is_library_source);
+            Frame { file, line, is_library, ..frame(Language::Native, name(function)) }
+        };
+        lines.into_iter().map(one).collect()
+    }
+}
+
+fn demangled(symbol: &str) -> String {
+    addr2line::demangle_auto(symbol.into(), None).into_owned()
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether `path` is a library of the system.
+fn is_library(path: &str) -> bool {
+    let name = file_name(path);
+    let in_system = ["/lib", "/usr/lib", "/nix/store"].iter().any(|start| path.starts_with(start));
+    in_system && (name.contains(".so") || name.starts_with("ld-"))
+}
+
+/// Whether a source file belongs to a standard library or a package, whose functions may be inlined.
+fn is_library_source(file: &str) -> bool {
+    ["/rustc/", "/usr/include/", "/usr/lib/"].iter().any(|start| file.starts_with(start))
+        || file.contains("/.cargo/registry/")
+}
+
+/// Whether `path` is a program of the system: names of functions alone say nothing to its users.
+fn is_installed(path: &str) -> bool {
+    ["/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/", "/usr/lib"].iter().any(|start| path.starts_with(start))
+}
+
+/// Decodes the call instruction at the end of `code`, which ends at `address`.
+#[cfg(not(target_arch = "aarch64"))]
+fn call(code: &[u8; 8], address: u64) -> Option<Caller> {
+    if code[3] == 0xe8 {
+        let relative = i32::from_le_bytes([code[4], code[5], code[6], code[7]]);
+        return Some(Caller::Direct(address.wrapping_add_signed(i64::from(relative))));
+    }
+    // `call *…` is ff /2, with 0 to 5 bytes after the second, and perhaps a prefix.
+    let length = |second: u8| match (second >> 6, second & 7) {
+        (3, _) => 2,
+        (0, 5) | (2, 0..=3 | 5..=7) => 6,
+        (0, 4) | (1, 0..=3 | 5..=7) => 3,
+        (1, 4) => 4,
+        (2, _) => 7,
+        _ => 2,
+    };
+    let is_call =
+        |at: usize| code[at] == 0xff && (code[at + 1] >> 3) & 7 == 2 && at + length(code[at + 1]) == 8;
+    (1..7).any(is_call).then_some(Caller::Indirect)
+}
+
+/// Decodes the call instruction at the end of `code`, which ends at `address`.
+#[cfg(target_arch = "aarch64")]
+fn call(code: &[u8; 8], address: u64) -> Option<Caller> {
+    let word = u32::from_le_bytes([code[4], code[5], code[6], code[7]]);
+    if word >> 26 == 0b10_0101 {
+        let words = ((word << 6) as i32) >> 6;
+        return Some(Caller::Direct((address - 4).wrapping_add_signed(i64::from(words) * 4)));
+    }
+    (word & 0xffff_fc1f == 0xd63f_0000).then_some(Caller::Indirect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn calls_are_recognised_by_the_bytes_before() {
+        assert_eq!(call(&[0, 0, 0, 0xe8, 0xfb, 0xff, 0xff, 0xff], 100), Some(Caller::Direct(95)));
+        assert_eq!(call(&[0, 0, 0, 0, 0, 0, 0xff, 0xd0], 100), Some(Caller::Indirect));
+        assert_eq!(call(&[0, 0, 0xff, 0x15, 1, 2, 3, 4], 100), Some(Caller::Indirect));
+        assert_eq!(call(&[0x90; 8], 100), None);
+    }
+}
