@@ -119,10 +119,13 @@ fn rest(diagnosis: &Diagnosis) -> Vec<String> {
     }
     if diagnosis.processes_hidden > 0 {
         let (seen, hidden) = (diagnosis.processes_seen, diagnosis.processes_hidden);
-        all.push(format!(
-            "Could inspect only {seen} of {} processes; {hidden} belong to other users (run it as root to see all).",
-            seen + hidden
-        ));
+        let others = if hidden == 1 {
+            "1 belongs to another user, or has more rights".into()
+        } else {
+            format!("{hidden} belong to other users, or have more rights")
+        };
+        let all_of = seen + hidden;
+        all.push(format!("Could inspect only {seen} of {all_of} processes; {others} (root sees most)."));
     }
     all.extend(diagnosis.notes.iter().cloned());
     all.push(format!("Two looks, at least 50 ms apart, in {}.", units::short_time(diagnosis.wall_ns)));
@@ -164,8 +167,8 @@ IDLE  sleep (20) waits for a time to pass; cat (21) waits for it
   cat (21)  blocked on read
 
 40 more processes are idle.
-Could inspect only 90 of 93 processes; 3 belong to other users (run it as root
-to see all).
+Could inspect only 90 of 93 processes; 3 belong to other users, or have more
+rights (root sees most).
 a note
 Two looks, at least 50 ms apart, in 80.0 ms.
 ";
