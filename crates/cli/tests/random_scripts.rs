@@ -85,7 +85,7 @@ const ENDS: [&str; 8] = [
     " &\nwait",
     "",
 ];
-const COMPOUNDS: [&str; 11] = [
+const COMPOUNDS: [&str; 13] = [
     "for i in 1 2; do\n…\ndone",
     "if sort w | grep -q b; then\n…\nfi",
     "while read -r l; do\n…\ndone < w",
@@ -97,6 +97,8 @@ const COMPOUNDS: [&str; 11] = [
     "( …\n) &\nwait",
     "until false; do\n…\nbreak; done",
     "run() { echo \"+ $*\"; \"$@\"; }\nrun echo a\n…",
+    "…\ny=$(basename \"$x\")\necho \"$y $? $LINENO\"",
+    "for j in d/* \"$o\" $x /; do y=$(basename \"$j\" .out) || echo no; echo \"$y $(dirname \"$j\") $?\"\n…\ndone",
 ];
 const SETTINGS: [&str; 17] = [
     "x='a b'",

@@ -2,7 +2,9 @@
 
 use super::ShellEffects;
 use super::echoed::Echoed;
-use super::stages::expands_unquoted;
+use super::names;
+use super::outlook::Outlook;
+use super::stages::{Judge, expands_unquoted};
 use crate::shell::Shell;
 use pelton_record::Span;
 use pelton_syntax::{Dialect, Nested, Redirect, RedirectKind, Stage, Word};
@@ -121,6 +123,19 @@ impl Writer<'_> {
         };
         let edit = |at: usize, text: String, stages: usize| Edit { span: Span::new(at, at), text, stages };
         Some(vec![edit(from, before, 1 + stages.len()), edit(to, after.to_owned(), 0)])
+    }
+
+    /// Returns the edits that let bash cut a name in a `$(…)` without a program; `None` if it does anything else.
+    pub fn cuts_names(
+        &self,
+        stage: &Stage,
+        of: &Nested,
+        judge: &Judge<'_>,
+        outlook: &Outlook<'_>,
+    ) -> Option<Vec<Edit>> {
+        let fits = self.dialect == Dialect::Bash && of.substituted && !of.backquoted && self.is_alone(of);
+        // The programs of another PATH may be others.
+        (fits && !self.text.contains("PATH")).then(|| names::in_the_shell(stage, of, judge, outlook))?
     }
 
     /// Whether a `$(…)` or `` `…` `` consists of the pipeline.

@@ -17,6 +17,7 @@ mod assigned;
 mod calls;
 mod echoed;
 mod launch;
+mod names;
 mod outlook;
 mod position;
 mod refuse;
@@ -129,13 +130,16 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     };
     let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner };
     let outlook = outlook::Outlook::new(text, environment, programs);
-    let (mut edits, mut considered) = (Vec::new(), Vec::new());
+    let (mut edits, mut considered, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let sizes = sizes::Sizes::new(text, &found, request);
     for one in &found {
         let (own, reason) = match one.pipeline.stages.as_slice() {
             [stage] => match consider_single(stage, one, &judge, &outlook, &writer, &sizes) {
                 Some(edits) => (edits, None),
-                None => continue,
+                None => {
+                    names.extend(writer.cuts_names(stage, one, &judge, &outlook));
+                    continue;
+                }
             },
             _ => consider(one, &judge, &outlook, &writer),
         };
@@ -151,6 +155,10 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         edits.extend(own);
     }
     considered.sort_by_key(|one| one.span.start);
+    // Without a call the script is not worth rewriting.
+    if considered.iter().any(|one| one.called > 0) {
+        edits.extend(names.into_iter().flatten());
+    }
     Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, from_file })
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::Shell;
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 fn rewritten(text: &str) -> Result<Rewritten, String> {
     let environment = Environment::inherit();
@@ -94,6 +95,93 @@ fn bash_runs_the_call_for_plain_names_only() {
             }
         }
     }
+}
+
+/// Each name as bash cuts it by the rewritten text, and as the program does.
+#[test]
+fn bash_cuts_names_as_the_programs_do() {
+    let names: &[&[u8]] = &[
+        b"a",
+        b"/a",
+        b"a/",
+        b"a/b",
+        b"/a/b",
+        b"//a",
+        b"a//b",
+        b"/",
+        b"//",
+        b"",
+        b".",
+        b"./x",
+        b"..",
+        b"-x",
+        b"-",
+        b"--",
+        b"a b/c d",
+        b"*/x",
+        b"x.txt",
+        b"d/x.txt",
+        b".txt",
+        b"d/.txt",
+        b"x.txt/",
+        b"a\nb/c\nd",
+        b"a\n",
+        b"\xff/\xe9",
+        b"[a]/?",
+        b"\\/\\",
+        b"d/x.txt.txt",
+        b"a/b//",
+        b"a/-b",
+        b"x.TXT",
+        b"d/xtxt",
+    ];
+    let commands = [
+        "basename \"$f\"",
+        "basename \"${f}\" .txt",
+        "dirname \"$f\"",
+        "basename \"$1\"",
+        "dirname \"$1\"",
+        "basename \"$1\" txt",
+    ];
+    for command in commands {
+        let text = format!("sort a | uniq; y=$({command}); printf '<%s>' \"$y\" $?");
+        let cut = after(&text);
+        let cut = cut.split_once("uniq; ").expect("two commands").1.to_owned();
+        assert!(cut.contains("[["), "{cut}");
+        for locale in ["C", "C.UTF-8"] {
+            for name in names {
+                let run = |text: &str| {
+                    let mut bash = std::process::Command::new("bash");
+                    bash.args(["-c", &format!("f=$1\n{text}"), "bash"]).arg(OsStr::from_bytes(name));
+                    let out = bash.env("LC_ALL", locale).output().expect("bash runs");
+                    (out.stdout, out.stderr)
+                };
+                let plain = format!("y=$({command}); printf '<%s>' \"$y\" $?");
+                assert_eq!(
+                    run(&cut),
+                    run(&plain),
+                    "{locale}: {command}: {:?}",
+                    name.escape_ascii().to_string()
+                );
+            }
+        }
+    }
+    let stays = |text: &str| !after(&format!("sort a | uniq; {text}")).contains("[[");
+    for text in [
+        "basename \"$f\"",
+        "y=`basename \"$f\"`",
+        "y=$(basename $f)",
+        "y=$(basename \"$f\" \"$g\")",
+        "y=$(basename \"$f\" -x)",
+        "y=$(basename \"$f\" 2>/dev/null)",
+        "y=$(basename -a \"$f\")",
+        "y=$(basename \"$f\"; echo)",
+        "printf() { :; }; y=$(basename \"$f\")",
+        "PATH=.:$PATH; y=$(basename \"$f\")",
+    ] {
+        assert!(stays(text), "{text}");
+    }
+    assert_eq!(after("y=$(basename \"$f\")"), "y=$(basename \"$f\")", "no call is worth it");
 }
 
 #[test]
