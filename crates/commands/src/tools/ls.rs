@@ -16,6 +16,7 @@ use pelton_stream::{BLOCK_BYTES, Flow, Framing, HandOver, Kernel, Outcome};
 use crate::locale::collation::{self, Collation};
 use crate::tool::argv::{Opt, Order, Takes, parse, short};
 use crate::tool::cost;
+use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{IoErrors, StandardOutput};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
@@ -56,7 +57,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     // On a terminal it prints columns.
     unsuitable: &[Unsuitable::Variable("QUOTING_STYLE"), Unsuitable::MessagesBetweenOutput],
-    probes: &[],
+    probes: &[Probe::prints(&["-rd", "--", ".", ".."], "", b"..\n.\n")],
     cost: cost::unknown,
     other_versions: &[],
     verifiable: false,
