@@ -46,9 +46,10 @@ const NAMES: [&[u8]; 26] = [
     b"\xff",
     b"a\xc3",
 ];
-const WORDS: [&str; 27] = [
+const WORDS: [&str; 31] = [
     "-1", "-a", "-A", "-r", "-t", "-S", "-d", "-1rt", "-Sr", "-tS", "-aA", "--", ".", "d", "d/", "l", "l/",
-    "dead", "nosuch", "./d", "empty", "d/..", "a", "[a-d]*", "/dev/fd", "own", "own/fd",
+    "dead", "nosuch", "./d", "empty", "d/..", "a", "[a-d]*", "/dev/fd", "own", "own/fd", "loop", "loop/x",
+    "f/x", "notdir",
 ];
 
 /// Fills a directory with files, directories and links of all kinds.
@@ -76,9 +77,12 @@ fn tree(random: &mut Random) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("d")).expect("made");
     fs::create_dir(dir.path().join("empty")).expect("made");
-    for (to, name) in [("d", "l"), ("nowhere", "dead"), ("/proc/self", "own")] {
+    for (to, name) in
+        [("d", "l"), ("nowhere", "dead"), ("/proc/self", "own"), ("loop", "loop"), ("f/x", "notdir")]
+    {
         symlink(to, dir.path().join(name)).expect("linked");
     }
+    fs::write(dir.path().join("f"), "").expect("written");
     fill(random, dir.path());
     fill(random, &dir.path().join("d"));
     dir
@@ -101,7 +105,8 @@ fn random_lists_are_those_of_the_real_one() {
         for _ in 0..PER_TREE {
             let words: Vec<&str> = (0..random.below(5)).map(|_| WORDS[random.below(WORDS.len())]).collect();
             let locale = LOCALES[random.below(LOCALES.len())];
-            let text = format!("ls {} | cat", words.join(" "));
+            let after = ["", "; echo $?", "; set -o pipefail; ls notdir | cat; echo $?"][random.below(3)];
+            let text = format!("ls {} | cat{after}", words.join(" "));
             let expected = run(&["bash", "-c", &text], dir.path(), locale);
             let actual = run(&[PELTON, "run", &text], dir.path(), locale);
             let of = |one: &Output| (one.stdout.clone(), one.stderr.clone(), one.status.code());

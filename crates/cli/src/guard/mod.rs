@@ -153,9 +153,11 @@ fn start(words: &[OsString]) -> Result<u32, Failure> {
     spawn::spawn(&child).map_err(|error| Failure::io("guard: cannot start the command", &error))
 }
 
-/// Writes `text` to `file`, and says so if that fails: the command goes on.
-fn write(file: &Path, text: &str) {
-    if let Err(failure) = OutputTarget::prepare(Some(file)).and_then(|target| target.write(text)) {
-        crate::terminal::say(&failure.render(crate::terminal::Look::of_stderr(When::Auto)));
-    }
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    OutputTarget::prepare(Some(file)).and_then(|target| target.write(text))
+}
+
+/// Says that something could not be written: the command goes on.
+fn complain(failure: &Failure) {
+    crate::terminal::say(&failure.render(crate::terminal::Look::of_stderr(When::Auto)));
 }

@@ -196,7 +196,8 @@ impl<'a> Session<'a> {
         self.next_look_ns = quiet_ns.saturating_mul(2).max(self.args.stall);
         let pids: Vec<u32> = self.tree.members().map(|member| member.pid).collect();
         let diagnosis = doctor::examine_beside(&Scope::These(pids.clone()), Some(self.pid));
-        let dead = diagnosis.health == Health::Dead;
+        let dead =
+            diagnosis.findings.iter().any(|one| one.health == Health::Dead && !guard::may_be_woken(one));
         let last = self.guarded.stalls.last().filter(|_| self.is_reported && kind != StallKind::Timeout);
         let is_known =
             last.is_some_and(|last| last.kind == kind && picture(&last.diagnosis) == picture(&diagnosis));
@@ -275,7 +276,10 @@ impl<'a> Session<'a> {
             None => terminal::say(text),
             Some(file) => {
                 self.said.push_str(text);
-                super::write(file, &self.said);
+                if let Err(failure) = super::write(file, &self.said) {
+                    terminal::say(text);
+                    super::complain(&failure);
+                }
             }
         }
     }
@@ -283,11 +287,12 @@ impl<'a> Session<'a> {
     fn write_files(&mut self) {
         self.guarded.wall_ns = clock::now_ns() - self.start_ns;
         self.guarded.own_cpu_ns = clock::own_cpu_ns();
-        if let Some(file) = &self.args.json {
-            super::write(file, &pelton_report::pretty(&self.guarded));
-        }
-        if let Some(file) = &self.args.html {
-            super::write(file, &pelton_report::guard::html(&self.guarded));
+        let json = self.args.json.as_ref().map(|file| (file, pelton_report::pretty(&self.guarded)));
+        let html = self.args.html.as_ref().map(|file| (file, pelton_report::guard::html(&self.guarded)));
+        for (file, text) in json.into_iter().chain(html) {
+            if let Err(failure) = super::write(file, &text) {
+                super::complain(&failure);
+            }
         }
         if let (Some(record), Some(status)) = (&mut self.record, self.guarded.exit_status) {
             record.end(self.guarded.wall_ns / 1_000_000, status);

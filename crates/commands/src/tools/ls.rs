@@ -200,13 +200,19 @@ impl Ls {
 
     /// Looks at an operand: a link to a directory is one, other links are links.
     fn operand(&self, name: &[u8]) -> Result<Entry, Failed> {
-        if leads_to_own_process(name) {
+        let here = || is_of_a_process(Path::new("."));
+        if leads_to_own_process(name) || !name.starts_with(b"/") && here() {
             return Err(Failed::OwnProcess);
         }
         let path = Path::new(OsStr::from_bytes(name));
-        let followed = if self.directory { None } else { fs::metadata(path).ok().filter(Metadata::is_dir) };
-        let is_directory = followed.is_some();
-        let found = followed.map_or_else(|| fs::symlink_metadata(path), Ok)?;
+        let followed = if self.directory { None } else { Some(fs::metadata(path)) };
+        let found = match followed {
+            Some(Ok(found)) if found.is_dir() => found,
+            // Of a link that leads nowhere the name is listed; ls reports all other errors.
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => fs::symlink_metadata(path)?,
+        };
+        let is_directory = found.is_dir();
         Ok(Entry { is_directory, ..Entry::new(name.to_vec(), &found) })
     }
 
@@ -273,9 +279,17 @@ impl Entry {
     }
 }
 
+/// Whether a directory belongs to `/proc`.
+fn is_of_a_process(path: &Path) -> bool {
+    let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
+    device(Path::new("/proc")).is_some_and(|proc| device(path) == Some(proc))
+}
+
 /// Whether a name may lead to the descriptors of this process, which are not those of ls.
 fn leads_to_own_process(name: &[u8]) -> bool {
-    [&b"/proc/"[..], b"/dev/fd", b"/dev/std"].iter().any(|start| name.starts_with(start))
+    [&b"proc/"[..], b"dev/fd", b"dev/std", b"dev//", b"proc//"]
+        .iter()
+        .any(|part| memchr::memmem::find(name, part).is_some())
 }
 
 fn print(entries: &[Entry], text: &mut Vec<u8>) {

@@ -7,7 +7,9 @@
 mod end;
 mod movement;
 mod tree;
+mod woken;
 
 pub use end::end;
 pub use movement::{Interval, Movement, State};
 pub use tree::{Member, Sample, Tree};
+pub use woken::may_be_woken;

@@ -193,8 +193,11 @@ fn slow_writer(scene: &Scene<'_>) -> Option<TreeFinding> {
     let (headline, advice) = match computes {
         true => (format!("{writer} sets the pace: it computed, and {waited}"), None),
         false => {
-            let advice = format!("make {writer} faster, or start it earlier: {reader} waits for it");
-            (format!("{waited}: {writer} {did}"), Some(advice))
+            // One that sleeps may have nothing to write: that is no fault.
+            let sleeps = share(meanwhile.asleep_ns, meanwhile.seen_ns) >= MAINLY;
+            let advice =
+                format!("make {writer} faster, or start earlier: {reader} waits for what comes from there");
+            (format!("{waited}: {writer} {did}"), (!sleeps).then_some(advice))
         }
     };
     scene.finding(TreeFindingKind::SlowWriter, headline, advice)
