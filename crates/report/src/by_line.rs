@@ -38,11 +38,7 @@ pub fn lines(lines: &Lines, style: &Style) -> Vec<Pieces> {
     if lines.shell_cpu_ns > 0 {
         rows.push((shell, "the shell itself", false));
     }
-    let width = |column: usize| {
-        let widest = rows.iter().map(|(cells, ..)| text::width(&cells[column])).max().unwrap_or(0);
-        widest.max(HEADS[column].len())
-    };
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
+    let widths = crate::rows::widths(&HEADS, rows.iter().map(|(cells, ..)| cells));
     let row = |cells: &[String; HEADS.len()]| {
         let cells = cells
             .iter()

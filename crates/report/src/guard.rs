@@ -161,7 +161,7 @@ fn process(process: &RecordedProcess, style: &Style) -> String {
 /// Renders everything as one page for a browser.
 pub fn html(guarded: &Guarded) -> String {
     let style = Style { width: Some(100), unicode: true, ..Style::default() };
-    let command = escaped(&text::printable(&guarded.command.join(" "), true));
+    let command = text::escaped(&text::printable(&guarded.command.join(" "), true));
     let verdict = match (guarded.exit_status, guarded.ended_by) {
         (None, _) => "it still runs".to_owned(),
         (Some(status), None) => format!("it ended with status {status}"),
@@ -190,12 +190,7 @@ fn section(guarded: &Guarded, one: &Stall, style: &Style) -> String {
     let text = diagnosis::prose(&one.diagnosis, style);
     format!(
         "<section{class}><h2>{}</h2>\n<pre>{}</pre>\n{again}</section>\n",
-        escaped(heading),
-        escaped(&text)
+        text::escaped(heading),
+        text::escaped(&text)
     )
-}
-
-/// Escapes text that is printable already.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -11,6 +11,7 @@ use pelton_record::{Pipeline, Run};
 
 use crate::{
     paint::{Pieces, Role},
+    rows,
     style::Style,
     text, units,
 };
@@ -84,26 +85,9 @@ fn starting(inside: &Inside) -> Option<String> {
 const HEADS: [&str; 9] =
     ["command", "times", "user", "sys", "before exec", "cheapest", "peak mem", "in", "out"];
 
-fn table(rows: &[Command], style: &Style) -> Vec<Pieces> {
-    let cells: Vec<_> = rows.iter().map(|row| cells(row, style)).collect();
-    let width = |column: usize| {
-        let widest = cells.iter().map(|row| text::width(&row[column])).max().unwrap_or(0);
-        widest.max(HEADS[column].len())
-    };
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
-    let line = |role: Role, cells: &[String; HEADS.len()]| {
-        let mut line = Pieces::one(Role::Plain, "    ");
-        line.push(role, cells[0].clone());
-        line.blanks(widths[0] - text::width(&cells[0]));
-        for (cell, width) in cells.iter().zip(&widths).skip(1) {
-            line.blanks(2 + width - text::width(cell));
-            line.push(role, cell.clone());
-        }
-        line
-    };
-    let mut lines = vec![line(Role::Dim, &HEADS.map(str::to_owned))];
-    lines.extend(cells.iter().map(|cells| line(Role::Plain, cells)));
-    lines
+fn table(commands: &[Command], style: &Style) -> Vec<Pieces> {
+    let cells: Vec<_> = commands.iter().map(|row| cells(row, style)).collect();
+    rows::named(&HEADS, &cells)
 }
 
 fn cells(row: &Command, style: &Style) -> [String; HEADS.len()] {

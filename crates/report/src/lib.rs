@@ -23,6 +23,7 @@ mod process_tree;
 #[cfg(test)]
 mod properties;
 mod prose;
+mod rows;
 #[cfg(test)]
 mod samples;
 mod spread;

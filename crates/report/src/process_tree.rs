@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     paint::{Pieces, Role},
+    rows,
     style::Style,
     text, units,
 };
@@ -107,24 +108,7 @@ const HEADS: [&str; 10] =
 
 fn table(tree: &ProcessTree, nodes: &[usize], style: &Style) -> Vec<Pieces> {
     let cells: Vec<_> = nodes.iter().map(|&node| cells(tree, node, style)).collect();
-    let width = |column: usize| {
-        let widest = cells.iter().map(|row| text::width(&row[column])).max().unwrap_or(0);
-        widest.max(HEADS[column].len())
-    };
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
-    let line = |role: Role, cells: &[String; HEADS.len()]| {
-        let mut line = Pieces::one(Role::Plain, "    ");
-        line.push(role, cells[0].clone());
-        line.blanks(widths[0] - text::width(&cells[0]));
-        for (cell, width) in cells.iter().zip(&widths).skip(1) {
-            line.blanks(2 + width - text::width(cell));
-            line.push(role, cell.clone());
-        }
-        line
-    };
-    let mut lines = vec![line(Role::Dim, &HEADS.map(str::to_owned))];
-    lines.extend(cells.iter().map(|cells| line(Role::Plain, cells)));
-    lines
+    rows::named(&HEADS, &cells)
 }
 
 fn cells(tree: &ProcessTree, node: usize, style: &Style) -> [String; HEADS.len()] {

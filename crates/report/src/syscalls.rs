@@ -10,6 +10,7 @@ use pelton_record::syscalls::{Syscall, Syscalls};
 
 use crate::{
     paint::{Pieces, Role},
+    rows,
     style::Style,
     text, units,
 };
@@ -34,26 +35,9 @@ pub fn lines(counted: &Syscalls, whose: &str, style: &Style) -> Vec<Pieces> {
 
 const HEADS: [&str; 5] = ["call", "calls", "errors", "time", "bytes"];
 
-fn table(rows: &[Syscall]) -> Vec<Pieces> {
-    let cells: Vec<[String; 5]> = rows.iter().map(cells).collect();
-    let width = |column: usize| {
-        let widest = cells.iter().map(|row| text::width(&row[column])).max().unwrap_or(0);
-        widest.max(HEADS[column].len())
-    };
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
-    let line = |role: Role, cells: &[String; 5]| {
-        let mut line = Pieces::one(Role::Plain, "    ");
-        line.push(role, cells[0].clone());
-        line.blanks(widths[0] - text::width(&cells[0]));
-        for (cell, width) in cells.iter().zip(&widths).skip(1) {
-            line.blanks(2 + width - text::width(cell));
-            line.push(role, cell.clone());
-        }
-        line
-    };
-    let mut lines = vec![line(Role::Dim, &HEADS.map(str::to_owned))];
-    lines.extend(cells.iter().map(|cells| line(Role::Plain, cells)));
-    lines
+fn table(calls: &[Syscall]) -> Vec<Pieces> {
+    let cells: Vec<_> = calls.iter().map(cells).collect();
+    rows::named(&HEADS, &cells)
 }
 
 fn cells(row: &Syscall) -> [String; 5] {

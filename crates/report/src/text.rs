@@ -7,6 +7,11 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar;
 
+/// Escapes text for a page, in elements and in attributes.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// Puts `text` on one line, without characters that a terminal would obey or not show.
 ///
 /// Newlines and tabs, with the blanks around them, become one blank; other controls become `^[`, invisible

@@ -43,11 +43,7 @@ const HEADS: [&str; 6] = ["process", "thread", "CPU", "runnable", "on lock", "sw
 
 fn table(rows: &[Thread], style: &Style) -> Vec<Pieces> {
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
-    let width = |column: usize| {
-        let widest = cells.iter().map(|row| text::width(&row[column])).max().unwrap_or(0);
-        widest.max(HEADS[column].len())
-    };
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
+    let widths = crate::rows::widths(&HEADS, cells.iter());
     let line = |role: Role, cells: &[String], name: &str| {
         let mut line = Pieces::one(Role::Plain, "  ");
         for (cell, width) in cells.iter().zip(&widths) {
