@@ -144,8 +144,14 @@ pub fn children(pid: u32) -> Vec<u32> {
     children_of_thread(pid, pid)
 }
 
+/// Returns the children that all threads of `pid` started, if the kernel lists them.
+pub fn children_of_all_threads(pid: u32) -> Vec<u32> {
+    let threads = crate::processes::tasks(pid);
+    threads.into_iter().flat_map(|thread| children_of_thread(pid, thread)).collect()
+}
+
 /// Returns the children that a thread of `pid` started, if the kernel lists them.
-pub fn children_of_thread(pid: u32, thread: u32) -> Vec<u32> {
+fn children_of_thread(pid: u32, thread: u32) -> Vec<u32> {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")) else {
         return Vec::new();
     };

@@ -11,7 +11,7 @@ extern "C" fn note_interrupt(_signal: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-fn action(handler: libc::sighandler_t) -> libc::sigaction {
+pub(crate) fn action(handler: libc::sighandler_t) -> libc::sigaction {
     // SAFETY: an all-zero sigaction is a valid value: default handler, empty mask, no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler;
@@ -96,19 +96,31 @@ impl Drop for Interrupts {
 static HEIR: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn forward(signal: libc::c_int) {
-    // SAFETY: it has no preconditions.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the C library gives every thread an errno, at a fixed address, with no other reference.
-    let errno = unsafe { &mut *errno };
-    let before = *errno;
     let heir = HEIR.load(Ordering::Relaxed);
     if heir >= 0 {
-        let nothing = std::ptr::null::<libc::siginfo_t>();
+        send_through(heir, signal);
+    }
+}
+
+/// Runs `work` and leaves errno as it was: what a handler interrupts may be about to read it.
+fn keep_errno(work: impl FnOnce()) {
+    // SAFETY: it has no preconditions.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: the C library gives every thread an errno, at a fixed address.
+    let before = unsafe { *errno };
+    work();
+    // SAFETY: as above; no reference to it is kept.
+    unsafe { *errno = before };
+}
+
+/// Sends `signal` to the process of a pidfd, and leaves errno as it was. Async-signal-safe.
+pub(crate) fn send_through(pidfd: i32, signal: i32) {
+    let nothing = std::ptr::null::<libc::siginfo_t>();
+    keep_errno(|| {
         // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd is
         // never reused for another process.
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, heir, signal, nothing, 0) };
-    }
-    *errno = before;
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd, signal, nothing, 0) };
+    });
 }
 
 /// While it lives, SIGTERM and SIGHUP are forwarded to the child that does this process's work: the child's
@@ -149,6 +161,10 @@ pub fn ignore_file_size_signal() {
 
 /// Asks a process to end.
 pub const TERM: i32 = libc::SIGTERM;
+/// Ends a process at once.
+pub const KILL: i32 = libc::SIGKILL;
+/// Continues a stopped process.
+pub const CONT: i32 = libc::SIGCONT;
 /// The signal that ends a writer without a reader.
 pub const PIPE: i32 = libc::SIGPIPE;
 
@@ -160,15 +176,10 @@ static REQUESTS: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn pass_on(signal: libc::c_int) {
     let byte = signal as u8;
-    // SAFETY: it has no preconditions.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the C library gives every thread an errno, at a fixed address, with no other reference.
-    let errno = unsafe { &mut *errno };
-    let before = *errno;
-    // SAFETY: write is async-signal-safe, one byte is readable, and the descriptor is non-blocking.
-    unsafe { libc::write(REQUESTS.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    // The interrupted code may be about to read it.
-    *errno = before;
+    keep_errno(|| {
+        // SAFETY: write is async-signal-safe, one byte is readable, and the descriptor is non-blocking.
+        unsafe { libc::write(REQUESTS.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+    });
 }
 
 /// While it lives, signals that ask this process to end can be polled like input (D. J. Bernstein's self-pipe
@@ -263,6 +274,13 @@ pub fn name(signal: i32) -> String {
     }
 }
 
+/// Returns the number of the signal called `text`: `TERM`, `SIGTERM` or `15`.
+pub fn number(text: &str) -> Option<i32> {
+    let upper = text.to_ascii_uppercase();
+    let full = if upper.starts_with("SIG") { upper.clone() } else { format!("SIG{upper}") };
+    (1..32).find(|&signal| name(signal) == full || signal.to_string() == upper)
+}
+
 /// Returns the C library's description of a signal: 'Killed', 'Segmentation fault'.
 pub fn description(signal: i32) -> String {
     // SAFETY: strsignal accepts any number and returns a string or null.
@@ -283,6 +301,15 @@ mod tests {
         super::send(std::process::id(), libc::SIGHUP);
         assert!(crate::pipe::is_readable_within(requests.as_fd(), std::time::Duration::from_secs(10)));
         assert_eq!(requests.taken(), [libc::SIGHUP]);
+    }
+
+    #[test]
+    fn signals_are_called_by_name_or_number() {
+        assert_eq!(super::number("TERM"), Some(15));
+        assert_eq!(super::number("sigquit"), Some(3));
+        assert_eq!(super::number("9"), Some(9));
+        assert_eq!(super::number("0"), None);
+        assert_eq!(super::number("nonsense"), None);
     }
 
     #[test]

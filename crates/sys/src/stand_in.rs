@@ -1,7 +1,7 @@
 //! What a process does that stands between a command and its caller, so that neither notices: it forwards
 //! signals to the command, keeps no descriptor of it open, and becomes the parent of its orphans.
 
-use crate::startup;
+use crate::{signals, startup};
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -18,31 +18,16 @@ static EARLY: AtomicU32 = AtomicU32::new(0);
 
 /// SIGINT and SIGQUIT of the terminal reach the command too: only those that a process sent are forwarded.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: it has no preconditions.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: the C library gives every thread an errno, at a fixed address, with no other reference.
-    let errno = unsafe { &mut *errno };
-    let before = *errno;
     // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo_t.
     let code = unsafe { (*info).si_code };
     let by_kernel = code == libc::SI_KERNEL;
-    if !(by_kernel && matches!(signal, libc::SIGINT | libc::SIGQUIT)) {
-        match COMMAND.load(Ordering::SeqCst) {
-            command if command >= 0 => pass_on(command, signal),
-            _ => {
-                EARLY.fetch_or(1 << signal, Ordering::SeqCst);
-            }
-        }
+    if by_kernel && matches!(signal, libc::SIGINT | libc::SIGQUIT) {
+        return;
     }
-    *errno = before;
-}
-
-/// Sends `signal` to the process of a pidfd. Async-signal-safe.
-fn pass_on(command: i32, signal: i32) {
-    let nothing = std::ptr::null::<libc::siginfo_t>();
-    // SAFETY: a bare system call, safe in a handler; with no siginfo it touches no memory. A pidfd is never
-    // reused for another process.
-    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, command, signal, nothing, 0) };
+    match COMMAND.load(Ordering::SeqCst) {
+        command if command >= 0 => signals::send_through(command, signal),
+        _ => drop(EARLY.fetch_or(1 << signal, Ordering::SeqCst)),
+    }
 }
 
 /// While it lives, signals that this process receives go to the command, whose reaction decides.
@@ -62,7 +47,7 @@ impl StandIn {
     /// no pidfds: the signals then end this process, as usual.
     pub fn for_command(command: u32) -> Option<Self> {
         let Some(command) = crate::pidfd::open(command) else {
-            FORWARDED.into_iter().filter(|&signal| !is_ignored(signal)).for_each(crate::signals::set_default);
+            FORWARDED.into_iter().filter(|&signal| !is_ignored(signal)).for_each(signals::set_default);
             return None;
         };
         COMMAND.store(command.as_raw_fd(), Ordering::SeqCst);
@@ -70,7 +55,7 @@ impl StandIn {
         FORWARDED
             .into_iter()
             .filter(|signal| early & (1 << signal) != 0)
-            .for_each(|signal| pass_on(command.as_raw_fd(), signal));
+            .for_each(|signal| signals::send_through(command.as_raw_fd(), signal));
         Some(StandIn { command })
     }
 
@@ -99,10 +84,9 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 fn handle(signal: i32) {
-    // SAFETY: an all-zero sigaction is a valid value: default handler, empty mask, no flags.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction =
+    let handler =
         forward as extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) as libc::sighandler_t;
+    let mut action = signals::action(handler);
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
     // SAFETY: `action` is valid, and its handler is async-signal-safe.
     unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
@@ -116,7 +100,7 @@ fn handle(signal: i32) {
 /// If /dev/null or /proc/self/fd cannot be read.
 pub fn release_inherited_descriptors() -> io::Result<()> {
     use std::os::fd::AsFd;
-    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    let null = crate::flow::null()?;
     crate::stdio::set_stdin(null.as_fd())?;
     drop(crate::stdio::set_stdout(null.as_fd())?);
     let fds: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
@@ -160,30 +144,9 @@ pub fn send(pid: u32, start_ticks: u64, signal: i32) -> bool {
     stat.is_some_and(|stat| stat.start_ticks == start_ticks) && pidfd_send_signal(process, signal).is_ok()
 }
 
-/// Returns the number of the signal called `name`: `TERM`, `SIGTERM` or `15`.
-pub fn signal_number(name: &str) -> Option<i32> {
-    let upper = name.to_ascii_uppercase();
-    let full = if upper.starts_with("SIG") { upper.clone() } else { format!("SIG{upper}") };
-    (1..32).find(|&signal| crate::signals::name(signal) == full || signal.to_string() == upper)
-}
-
-/// Ends a process at once.
-pub const KILL: i32 = libc::SIGKILL;
-/// Continues a stopped process.
-pub const CONT: i32 = libc::SIGCONT;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn signals_are_called_by_name_or_number() {
-        assert_eq!(signal_number("TERM"), Some(15));
-        assert_eq!(signal_number("sigquit"), Some(3));
-        assert_eq!(signal_number("9"), Some(9));
-        assert_eq!(signal_number("0"), None);
-        assert_eq!(signal_number("nonsense"), None);
-    }
 
     #[test]
     fn only_the_process_that_was_meant_gets_the_signal() {

@@ -105,7 +105,7 @@ pub enum KillWhen {
 }
 
 fn parse_signal(name: &str) -> Result<i32, String> {
-    stand_in::signal_number(name).ok_or_else(|| "a signal is wanted, such as TERM, QUIT or KILL".to_owned())
+    signals::number(name).ok_or_else(|| "a signal is wanted, such as TERM, QUIT or KILL".to_owned())
 }
 
 /// Runs a command under guard.

@@ -134,13 +134,11 @@ impl<'a> Session<'a> {
 
     /// Waits for the children that have ended: the command, and orphans of it.
     fn reap(&mut self) {
-        while let Ok(Some(pid)) = wait::peek_ended(false) {
-            let Ok((ended, _)) = wait::reap(pid) else { return };
+        reap_each(|pid, ended| {
             if pid == self.pid {
                 self.ended = Some(ended);
-                return;
             }
-        }
+        });
     }
 
     fn sample(&mut self, pause_ns: u64) -> Sample {
@@ -237,14 +235,7 @@ impl<'a> Session<'a> {
     /// Ends all processes of the command.
     fn end(&mut self, kind: StallKind) -> Ending {
         let signal = self.args.signal.unwrap_or(signals::TERM);
-        let mut reap = || {
-            while let Ok(Some(pid)) = wait::peek_ended(false) {
-                if wait::reap(pid).is_err() {
-                    break;
-                }
-            }
-        };
-        let left = guard::end(&mut self.tree, signal, self.args.kill_after, &mut reap);
+        let left = guard::end(&mut self.tree, signal, self.args.kill_after, &mut || reap_each(|_, _| ()));
         let left: Vec<String> = left.iter().map(|one| format!("{} ({})", one.name, one.pid)).collect();
         self.guarded.ended_by = Some(kind);
         self.guarded.exit_status = Some(ENDED);
@@ -297,6 +288,14 @@ impl<'a> Session<'a> {
         if let (Some(record), Some(status)) = (&mut self.record, self.guarded.exit_status) {
             record.end(self.guarded.wall_ns / 1_000_000, status);
         }
+    }
+}
+
+/// Waits for every child that has ended, and passes on how.
+fn reap_each(mut pass_on: impl FnMut(u32, Ended)) {
+    while let Ok(Some(pid)) = wait::peek_ended(false) {
+        let Ok((ended, _)) = wait::reap(pid) else { return };
+        pass_on(pid, ended);
     }
 }
 

@@ -139,17 +139,17 @@ fn see(command: Option<u32>) -> Seen {
         pids.iter().filter_map(|&pid| Some((pid, clock::process_cpu_ns(pid)?))).collect()
     };
     let (first_ns, first) = (clock::now_ns(), cpu());
-    let look = || {
-        let mut world = look::look(&processes::all());
+    let look = |pids: &[u32]| {
+        let mut world = look::look(pids);
         world.is_waited_for(command, std::process::id());
         world
     };
-    let mut world = look();
+    let mut world = look(&pids);
     std::thread::sleep(BETWEEN.saturating_sub(Duration::from_nanos(clock::now_ns() - first_ns)));
     let (second_ns, second) = (clock::now_ns(), cpu());
     let mut dead = liveness::dead_threads(&world);
     if !dead.is_empty() {
-        confirm(&mut world, &look(), &dead);
+        confirm(&mut world, &look(&processes::all()), &dead);
         dead = liveness::dead_threads(&world);
     }
     let cpu_ns = second.iter().filter_map(|(pid, now)| Some((*pid, now.saturating_sub(*first.get(pid)?))));

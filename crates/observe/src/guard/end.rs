@@ -1,7 +1,7 @@
 //! Ends a process tree: first by a request, then by SIGKILL.
 
 use super::tree::{Member, Tree};
-use pelton_sys::{clock, processes, stand_in};
+use pelton_sys::{clock, processes, signals, stand_in};
 use std::time::Duration;
 
 /// The interval between two looks at the tree.
@@ -15,10 +15,10 @@ pub fn end(tree: &mut Tree, signal: i32, grace_ns: u64, reap: &mut dyn FnMut()) 
     for member in running(tree) {
         stand_in::send(member.pid, member.start_ticks, signal);
         // A stopped process acts on a signal only once it continues.
-        stand_in::send(member.pid, member.start_ticks, stand_in::CONT);
+        stand_in::send(member.pid, member.start_ticks, signals::CONT);
     }
     if !is_empty_within(tree, grace_ns, reap, None) {
-        is_empty_within(tree, KILLED_WITHIN_NS, reap, Some(stand_in::KILL));
+        is_empty_within(tree, KILLED_WITHIN_NS, reap, Some(signals::KILL));
     }
     running(tree)
 }
@@ -36,8 +36,10 @@ fn is_empty_within(tree: &mut Tree, ns: u64, reap: &mut dyn FnMut(), signal: Opt
         if clock::now_ns() >= end_ns {
             return false;
         }
-        for member in signal.iter().flat_map(|_| &left) {
-            stand_in::send(member.pid, member.start_ticks, signal.unwrap_or_default());
+        if let Some(signal) = signal {
+            for member in &left {
+                stand_in::send(member.pid, member.start_ticks, signal);
+            }
         }
         std::thread::sleep(LOOK);
     }

@@ -73,12 +73,15 @@ impl Tree {
         sample.interval.intended_ns = intended_ns;
         self.sampled_ns = now_ns;
         let ran = self.those_that_ran(&mut sample);
-        let mut found: Vec<u32> =
-            if self.lists_children { children_of(std::process::id()) } else { all_descendants() };
+        let mut found: Vec<u32> = if self.lists_children {
+            procfs::children_of_all_threads(std::process::id())
+        } else {
+            all_descendants()
+        };
         for pid in ran.into_iter().take(MOST_READ) {
             self.update(pid, &mut sample);
             if self.lists_children {
-                found.extend(children_of(pid));
+                found.extend(procfs::children_of_all_threads(pid));
             }
         }
         self.add(found, &mut sample);
@@ -130,7 +133,7 @@ impl Tree {
             sample.changed.push(member.clone());
             self.members.insert(pid, member);
             if self.lists_children {
-                found.extend(children_of(pid));
+                found.extend(procfs::children_of_all_threads(pid));
             }
         }
     }
@@ -154,19 +157,6 @@ fn read(pid: u32) -> Option<Member> {
         read_bytes: io.read_bytes,
         written_bytes: io.written_bytes,
     })
-}
-
-/// Returns the children of all threads of `pid`.
-fn children_of(pid: u32) -> Vec<u32> {
-    let mut threads = processes::tasks(pid);
-    if threads.is_empty() {
-        threads.push(pid);
-    }
-    let of_thread = |thread: u32| {
-        let text = processes::file(pid, &format!("task/{thread}/children")).unwrap_or_default();
-        text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
-    };
-    threads.into_iter().flat_map(of_thread).collect()
 }
 
 /// Returns all descendants of this process, from the parents of all processes.
@@ -204,7 +194,7 @@ mod tests {
                 break sleep;
             }
         };
-        assert!(pelton_sys::stand_in::send(sleep.pid, sleep.start_ticks, pelton_sys::stand_in::KILL));
+        assert!(pelton_sys::stand_in::send(sleep.pid, sleep.start_ticks, pelton_sys::signals::KILL));
         while tree.members().any(|one| one.pid == sleep.pid) {
             tree.sample(0);
         }

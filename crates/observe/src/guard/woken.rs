@@ -12,7 +12,8 @@ const CHILD: u64 = 1 << 16;
 /// process may send, or waits at a FIFO, which anyone may open.
 pub fn may_be_woken(finding: &Finding) -> bool {
     let pids: Vec<u32> = finding.waits.iter().map(|wait| wait.pid).collect();
-    let has_other_child = |pid: u32| children(pid).any(|child| !pids.contains(&child));
+    let has_other_child =
+        |pid: u32| procfs::children_of_all_threads(pid).iter().any(|child| !pids.contains(child));
     let handles = |pid: u32| {
         let caught = caught_signals(pid);
         caught & WAKING != 0 || caught & CHILD != 0 && has_other_child(pid)
@@ -26,8 +27,4 @@ fn caught_signals(pid: u32) -> u64 {
     let status = processes::file(pid, "status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(u64::MAX)
-}
-
-fn children(pid: u32) -> impl Iterator<Item = u32> {
-    processes::tasks(pid).into_iter().flat_map(move |thread| procfs::children_of_thread(pid, thread))
 }

@@ -66,15 +66,8 @@ impl Nodes {
     fn node(&mut self, parent: Option<usize>, name: &str, text: &str) -> usize {
         *self.places.entry((parent, name.to_owned())).or_insert_with(|| {
             let (name, text) = (name.to_owned(), text.to_owned());
-            let known = (Some(0), Some(0));
-            self.all.push(TreeNode {
-                parent,
-                name,
-                text,
-                cpu_ns: known.0,
-                wall_ns: known.1,
-                ..TreeNode::default()
-            });
+            let (cpu_ns, wall_ns) = (Some(0), Some(0));
+            self.all.push(TreeNode { parent, name, text, cpu_ns, wall_ns, ..TreeNode::default() });
             self.all.len() - 1
         })
     }

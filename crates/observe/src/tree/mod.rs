@@ -141,8 +141,7 @@ impl Sampler {
         }
         let mut next = 0;
         while let Some(&pid) = found.get(next).filter(|_| found.len() < PROCESSES) {
-            let tasks = processes::tasks(pid);
-            found.extend(tasks.into_iter().flat_map(|thread| procfs::children_of_thread(pid, thread)));
+            found.extend(procfs::children_of_all_threads(pid));
             next += 1;
         }
         found
