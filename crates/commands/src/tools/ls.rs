@@ -156,6 +156,16 @@ enum Failed {
     Order,
 }
 
+impl Failed {
+    fn reason(&self) -> &'static str {
+        match self {
+            Failed::OwnProcess => "a directory of a process",
+            Failed::System => "a file or directory that cannot be looked at",
+            Failed::Order => "names whose order is not known",
+        }
+    }
+}
+
 impl From<io::Error> for Failed {
     fn from(_: io::Error) -> Self {
         Failed::System
@@ -180,6 +190,11 @@ impl Ls {
         }
         let here = [b".".to_vec()];
         let operands = if self.operands.is_empty() { &here } else { self.operands.as_slice() };
+        let here_is_own = is_of_a_process(Path::new("."));
+        let leads_away = |name: &[u8]| leads_to_own_process(name) || here_is_own && !name.starts_with(b"/");
+        if operands.iter().any(|name| leads_away(name)) {
+            return Err(Failed::OwnProcess);
+        }
         let entries: Result<Vec<Entry>, Failed> = operands.iter().map(|name| self.operand(name)).collect();
         let entries = self.sorted(entries?)?;
         let (directories, others): (Vec<Entry>, Vec<Entry>) =
@@ -200,10 +215,6 @@ impl Ls {
 
     /// Looks at an operand: a link to a directory is one, other links are links.
     fn operand(&self, name: &[u8]) -> Result<Entry, Failed> {
-        let here = || is_of_a_process(Path::new("."));
-        if leads_to_own_process(name) || !name.starts_with(b"/") && here() {
-            return Err(Failed::OwnProcess);
-        }
         let path = Path::new(OsStr::from_bytes(name));
         let followed = if self.directory { None } else { Some(fs::metadata(path)) };
         let found = match followed {
@@ -219,16 +230,13 @@ impl Ls {
     /// Appends the names in a directory.
     fn list_directory(&self, name: &[u8], text: &mut Vec<u8>) -> Result<(), Failed> {
         let path = Path::new(OsStr::from_bytes(name));
-        if fs::metadata("/proc").is_ok_and(|proc| fs::metadata(path).is_ok_and(|dir| dir.dev() == proc.dev()))
-        {
+        if is_of_a_process(path) {
             return Err(Failed::OwnProcess);
         }
         let mut entries = Vec::new();
         if self.hidden == Hidden::Yes {
-            for name in [&b"."[..], b".."] {
-                entries.push(
-                    self.entry(name.to_vec(), || fs::symlink_metadata(path.join(OsStr::from_bytes(name))))?,
-                );
+            for name in [".", ".."] {
+                entries.push(self.entry(name.into(), || fs::symlink_metadata(path.join(name)))?);
             }
         }
         for found in fs::read_dir(path)? {
@@ -287,9 +295,8 @@ fn is_of_a_process(path: &Path) -> bool {
 
 /// Whether a name may lead to the descriptors of this process, which are not those of ls.
 fn leads_to_own_process(name: &[u8]) -> bool {
-    [&b"proc/"[..], b"dev/fd", b"dev/std", b"dev//", b"proc//"]
-        .iter()
-        .any(|part| memchr::memmem::find(name, part).is_some())
+    let parts: [&[u8]; 4] = [b"proc/", b"dev/fd", b"dev/std", b"dev//"];
+    parts.iter().any(|part| memchr::memmem::find(name, part).is_some())
 }
 
 fn print(entries: &[Entry], text: &mut Vec<u8>) {
@@ -319,16 +326,7 @@ impl Kernel for LsKernel {
         let text = match &self.text {
             Some(text) => text,
             None => {
-                let text = self.ls.list().map_err(|failed| {
-                    HandOver::at(
-                        0,
-                        match failed {
-                            Failed::OwnProcess => "a directory of a process",
-                            Failed::System => "a file or directory that cannot be looked at",
-                            Failed::Order => "names whose order is not known",
-                        },
-                    )
-                })?;
+                let text = self.ls.list().map_err(|failed| HandOver::at(0, failed.reason()))?;
                 self.text.insert(text)
             }
         };

@@ -40,27 +40,33 @@ pub fn in_the_shell(
         return None;
     }
     let text = match (name.as_str(), suffix) {
-        ("basename", None) => cut(variable, &["-*", "*/"], &format!("\"${{{variable}##*/}}\"")),
+        ("basename", None) => {
+            let test = test(variable, &["-*", "*/"]);
+            format!("[[ {test} ]] && {}", print(&format!("{variable}##*/")))
+        }
         ("basename", Some(suffix)) => {
-            let taken = ["-*", "*/", suffix, &format!("*/{suffix}")].map(str::to_owned);
-            let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+            let test = test(variable, &["-*", "*/", suffix, &format!("*/{suffix}")]);
             // Nobody sees the arguments of this copy of the shell.
-            let cut = cut(variable, &taken, &format!("\"${{1%{suffix}}}\""));
-            cut.replace("&& printf", &format!("&& set -- \"${{{variable}##*/}}\" && printf"))
+            format!("[[ {test} ]] && set -- \"${{{variable}##*/}}\" && {}", print(&format!("1%{suffix}")))
         }
         _ => {
-            let cut = cut(variable, &["-*", "*/", "*//*"], &format!("\"${{{variable}%/*}}\""));
-            cut.replacen("[[ ", &format!("[[ ${variable} == ?*/* && "), 1)
+            let test = test(variable, &["-*", "*/", "*//*"]);
+            format!("[[ ${variable} == ?*/* && {test} ]] && {}", print(&format!("{variable}%/*")))
         }
     };
     let at = stage.span.start;
-    Some(vec![Edit { span: Span::new(at, at), text, stages: 0 }])
+    Some(vec![Edit { span: Span::new(at, at), text: format!("{text} || "), stages: 0 }])
 }
 
-/// Writes the test and what is printed, up to the command itself.
-fn cut(variable: &str, excluded: &[&str], printed: &str) -> String {
-    let tests: String = excluded.iter().map(|pattern| format!(" && ${variable} != {pattern}")).collect();
-    format!("[[ ${variable}{tests} ]] && printf '%s\\n' {printed} || ")
+/// Writes that a variable is not empty and matches none of these patterns.
+fn test(variable: &str, excluded: &[&str]) -> String {
+    let others: String = excluded.iter().map(|pattern| format!(" && ${variable} != {pattern}")).collect();
+    format!("${variable}{others}")
+}
+
+/// Writes a command that prints an expansion, and a newline.
+fn print(expansion: &str) -> String {
+    format!("printf '%s\\n' \"${{{expansion}}}\"")
 }
 
 /// Returns the variable, or the number of the argument, that is all of a word in double quotes.
