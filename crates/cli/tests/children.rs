@@ -1,4 +1,4 @@
-//! A program and its children under `pelton time`: who feeds whom by any descriptor, and who waits for whom.
+//! A program and its children under `pelton time`: the channels between them, by any descriptor, and the waits on them.
 //!
 //! Of each language there is a slow reader, a slow child, a deadlock, and a healthy look-alike.
 

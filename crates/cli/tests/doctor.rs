@@ -4,10 +4,11 @@
 //! long as a loaded machine needs to get there; a healthy case is examined repeatedly, and must never be
 //! called dead.
 
+use pelton_testkit::SessionLeader;
 use pelton_testkit::skips::has_program;
 use serde_json::Value;
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -15,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Processes that run until they are dropped.
 struct Patient {
-    leader: Child,
+    leader: SessionLeader,
     _directory: TempDir,
 }
 
@@ -23,15 +24,7 @@ impl Patient {
     /// Starts `program` as the leader of a session.
     fn start(program: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // Not yet a process group leader, so setsid(1) becomes the program: its pid is the session id.
-        let leader = Command::new("setsid")
-            .args(program)
-            .current_dir(directory.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let leader = SessionLeader::start(program, directory.path()).unwrap();
         Patient { leader, _directory: directory }
     }
 
@@ -95,31 +88,6 @@ impl Patient {
         for _ in 0..4 {
             let told = self.examine();
             assert_ne!(told["health"], "dead", "{told:#}");
-        }
-    }
-
-    fn session(&self) -> Vec<u32> {
-        let own = self.leader.id();
-        let session = |pid: u32| -> Option<u32> {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            stat.rsplit(')').next()?.split_ascii_whitespace().nth(3)?.parse().ok()
-        };
-        let all = fs::read_dir("/proc").unwrap().flatten();
-        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter(|&pid| session(pid) == Some(own)).collect()
-    }
-}
-
-impl Drop for Patient {
-    fn drop(&mut self) {
-        // Several rounds: processes that start during the kill are not in the first list.
-        for _ in 0..100 {
-            let pids: Vec<String> = self.session().iter().map(u32::to_string).collect();
-            if pids.is_empty() {
-                break;
-            }
-            let _ = Command::new("kill").arg("-KILL").args(&pids).stderr(Stdio::null()).status();
-            let _ = self.leader.wait();
         }
     }
 }

@@ -141,7 +141,7 @@ const BOTH: &[Case] = &[
 
 /// For bash alone.
 const BASH: &[Case] = &[
-    // Names of files that expand without quotes: plain ones, and ones of which the stage alone fails.
+    // File names that expand without quotes: plain ones, and ones that make only the stage fail.
     case(1, "o=out; sort a | uniq > $o; echo $?; cat out"),
     case(1, "for o in out c\\ d 'o*' '' nosuch/x \"it's\"; do sort a | uniq > $o; echo $?; done; ls"),
     case(1, "for f in a b 'c d' nosuch; do sort < $f | uniq -c >> ${f}.n; echo $?; done; ls; cat *.n"),

@@ -105,9 +105,9 @@ pub struct TreeChannel {
     pub path: Option<String>,
     /// How many there were.
     pub times: u64,
-    /// Who writes to it: those that were seen to wait, otherwise those that hold only this end.
+    /// The processes that write to it: those that were seen to wait, otherwise those that hold only this end.
     pub writers: Vec<TreeEnd>,
-    /// Who reads from it.
+    /// The processes that read from it.
     pub readers: Vec<TreeEnd>,
     /// Whether its users hold both ends, as with a pool of tokens: then only waits tell who wrote and who read.
     #[serde(default)]
@@ -200,6 +200,6 @@ pub enum TreeFindingKind {
 pub struct Deadlock {
     /// How long none of its processes ran, until the last sample.
     pub lasted_ns: u64,
-    /// Who waits for whom.
+    /// The processes that wait for one another.
     pub finding: Finding,
 }

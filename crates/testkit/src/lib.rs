@@ -47,7 +47,7 @@ pub use pelton_verify::{CaseReport, Random};
 pub use process::{Ended, Ending, Launch, Running, Stdin};
 pub use recipe::Recipe;
 pub use rustix::process::Signal;
-pub use session_processes::{SessionProcess, has_file_in, members};
+pub use session_processes::{SessionLeader, SessionProcess, has_file_in, members};
 pub use snapshot::{Entry, snapshot};
 pub use subject::Subject;
 pub use suite::{Findings, check_case, check_topic};

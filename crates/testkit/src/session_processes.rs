@@ -3,8 +3,10 @@
 //! Every run gets a new session, so that all its processes can be found, whatever their process groups and
 //! parents (a daemon that creates a new session escapes; no case does that).
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -66,5 +68,36 @@ pub(crate) fn kill_all(session: Pid) {
             let _ = kill_process(pid, Signal::KILL);
         }
         std::thread::yield_now();
+    }
+}
+
+/// A program in a session of its own, without input and output. When this is dropped, all processes of the session are
+/// killed.
+pub struct SessionLeader(Child);
+
+impl SessionLeader {
+    /// Starts `words` in `directory`.
+    ///
+    /// # Errors
+    /// If setsid(1) cannot be started.
+    pub fn start<W: AsRef<OsStr>>(words: &[W], directory: &Path) -> std::io::Result<Self> {
+        // Not yet a process group leader, so setsid(1) becomes the program: its pid is the session id.
+        let mut command = Command::new("setsid");
+        command.args(words).current_dir(directory).stdin(Stdio::null());
+        Ok(SessionLeader(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+    }
+
+    /// Returns the id of the program, which is that of the session.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for SessionLeader {
+    fn drop(&mut self) {
+        if let Some(session) = Pid::from_raw(self.0.id() as i32) {
+            kill_all(session);
+        }
+        let _ = self.0.wait();
     }
 }

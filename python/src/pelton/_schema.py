@@ -1084,14 +1084,14 @@ class TreeChannel(Record):
         path: The path of a FIFO.
         read_blocked_ns: How long a reader was blocked on read from it.
         reader_meanwhile: What the reader did while a writer was blocked.
-        readers: Who reads from it.
+        readers: The processes that read from it.
         shared: Whether its users hold both ends, as with a pool of tokens: then only waits tell
             who wrote and who read.
         times: How many there were.
         write_blocked_ns: How long a writer was blocked on write to it.
         writer_meanwhile: What the writer did while a reader was blocked.
-        writers: Who writes to it: those that were seen to wait, otherwise those that hold only
-            this end.
+        writers: The processes that write to it: those that were seen to wait, otherwise those
+            that hold only this end.
     """
 
     kind: ChannelKind
@@ -1197,7 +1197,7 @@ class Deadlock(Record):
     """Describes a deadlock, and how long it lasted.
 
     Attributes:
-        finding: Who waits for whom.
+        finding: The processes that wait for one another.
         lasted_ns: How long none of its processes ran, until the last sample.
     """
 

@@ -40,7 +40,8 @@ fn by_ranges(table: &[u8], first_line: i64, place: u64) -> Option<i64> {
     None
 }
 
-/// Entries of several bytes, of which the first has its top bit set: kind and length, then line and columns.
+/// Reads the table of Python 3.11 and later. An entry has several bytes. Only its first byte has the top bit set: it holds the
+/// kind and the length; line and columns follow.
 fn by_locations(table: &[u8], first_line: i64, place: u64) -> Option<i64> {
     let (mut at, mut end, mut line) = (0, 0u64, first_line);
     while let Some(&first) = table.get(at) {

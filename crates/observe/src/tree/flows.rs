@@ -182,7 +182,8 @@ impl Flows {
 }
 
 impl Flow {
-    /// Counts who holds which end alone: one that holds both has inherited one of them, or talks to itself.
+    /// Adds the time for which each process held one end and not the other. A process that holds both has inherited one of
+    /// them, or talks to itself.
     fn hold(&mut self, held: &Held, steps: &BTreeMap<u32, Step>) {
         let holders = held.iter().flatten().filter_map(|holder| steps.get(&holder.pid));
         self.open_ns += holders.map(|step| step.length_ns).min().unwrap_or(0);

@@ -1,9 +1,9 @@
 //! The processes that a stage started, and the channels between them by any descriptor, sampled while they run.
 //!
-//! A stage without children costs one read of a kept file per round. Otherwise `doctor` reads what each thread
-//! waits for and who holds the other end, for the stage's own processes only. `activity` sums up what each
-//! process did, `flows` what happened at each channel, `stillness` finds deadlocks. `build` makes the record's
-//! tree of it, and `findings` draws conclusions from that tree alone.
+//! A stage without children costs one read of a file per round, which stays open. Otherwise `doctor` reads what
+//! each thread waits for and which processes hold the other end, for the stage's own processes only. `activity`
+//! sums up the time of each process by what it did, and `flows` does so for each channel. `stillness` finds
+//! deadlocks. `build` makes the record's tree from these sums; `findings` reads only that tree.
 
 mod activity;
 mod build;
