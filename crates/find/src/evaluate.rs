@@ -124,9 +124,8 @@ impl<'q> Evaluator<'q> {
             Action::Format(format) => {
                 return Ok(format.print(subject, &mut self.said, self.query.manner));
             }
-            Action::Prune => {
-                // GNU find calls stat(2) although the result changes nothing: if that fails, -prune is false.
-                if subject.status(&mut self.said, self.query.manner).is_none() {
+            Action::Prune { needs_status } => {
+                if *needs_status && subject.status(&mut self.said, self.query.manner).is_none() {
                     return Ok(false);
                 }
                 subject.pruned = !self.query.contents_first;

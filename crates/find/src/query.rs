@@ -176,7 +176,9 @@ impl Expr {
                 Err("a test depends on the current time or on another file")
             }
             Expr::Test(Test::User(_) | Test::Group(_)) => Err("a test depends on the user database"),
-            Expr::Action(Action::Print { .. } | Action::Prune | Action::Quit | Action::Run(_)) => Ok(()),
+            Expr::Action(Action::Print { .. } | Action::Prune { .. } | Action::Quit | Action::Run(_)) => {
+                Ok(())
+            }
             Expr::Action(Action::Format(_) | Action::Delete) => Err("it does more than print names"),
         }
     }
@@ -207,7 +209,11 @@ pub(crate) enum Action {
         end: u8,
     },
     Format(Format),
-    Prune,
+    /// Does not enter the directory.
+    Prune {
+        /// Whether it is false for an entry whose stat(2) fails, as in GNU find unless a -depth precedes it.
+        needs_status: bool,
+    },
     Quit,
     Delete,
     /// Runs the command with this index.

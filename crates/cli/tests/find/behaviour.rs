@@ -53,6 +53,20 @@ fn what_is_not_modelled_is_said_by_the_real_one() {
     assert!(String::from_utf8_lossy(&said.stderr).contains("the installed find runs"), "{said:?}");
 }
 
+/// Case: GNU find lets -prune be true for what cannot be looked at, but only behind a -depth.
+#[test]
+fn prune_needs_the_status_of_an_entry_unless_depth_precedes_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let dir = tree::place();
+    let closed = dir.path().join("closed");
+    fs::create_dir(&closed).expect("made");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).expect("mode");
+    symlink("closed/file", dir.path().join("link")).expect("link");
+    let counts = ["-L . -depth -prune", "-L . -prune -depth", "-L . -depth -name nosuch -o -prune"]
+        .map(|line| alike(line, dir.path()).stdout.split(|byte| *byte == b'\n').count() - 1);
+    assert_eq!(counts, [3, 2, 3]);
+}
+
 #[test]
 fn options_of_ours_stand_first() {
     let dir = tree::place();

@@ -91,6 +91,20 @@ fn query(random: &mut Random) -> Vec<Vec<u8>> {
     for _ in 0..random.below(3) {
         option(&mut words, random);
     }
+    if random.below(16) == 0 {
+        // Whether -prune needs the status of an entry depends on a -depth before it.
+        words.insert(0, "-L".into());
+        words.extend(
+            random
+                .of::<&[&str]>(&[
+                    &["-depth", "-prune"],
+                    &["-prune"],
+                    &["-depth", "-name", "a", "-o", "-prune", "-name", ".*"],
+                ])
+                .iter()
+                .map(|&word| word.into()),
+        );
+    }
     if random.below(12) != 0 {
         expression(&mut words, random, 3);
     }

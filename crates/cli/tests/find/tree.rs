@@ -74,7 +74,7 @@ fn directory(dir: &Path, random: &mut Random, depth: usize, closed: &mut Vec<(Pa
             _ => {
                 fs::create_dir(&path).expect("made");
                 directory(&path, random, depth - 1, closed);
-                if random.below(8) == 0 {
+                if random.below(5) == 0 {
                     closed.push((path, *random.of(&[0o000, 0o311, 0o711, 0o1755, 0o500])));
                 }
             }

@@ -77,7 +77,7 @@ impl Parser<'_> {
             b"-exec" => self.command().map(Some),
             b"-prune" => {
                 self.prunes = true;
-                Ok(Some(Expr::Action(Action::Prune)))
+                Ok(Some(Expr::Action(Action::Prune { needs_status: !self.explicit_depth })))
             }
             b"-quit" => {
                 self.query.quits = true;
