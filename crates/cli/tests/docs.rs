@@ -129,28 +129,61 @@ fn the_lessons_are_true() {
     pages("lessons").iter().for_each(|page| check_file(page));
 }
 
-/// Returns the files that a page links to or includes.
-fn targets(page: &Path) -> Vec<PathBuf> {
+/// Returns the files that a page links to or includes, each with the heading that the link names, if any.
+fn targets(page: &Path) -> Vec<(PathBuf, Option<String>)> {
     let markdown = fs::read_to_string(page).unwrap();
     let links = markdown.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
     let includes = markdown.split("{{#include ").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
-    let inside = |link: &&str| !link.contains("://") && !link.starts_with('#') && !link.is_empty();
-    let file = |link: &str| page.parent().unwrap().join(link.split('#').next().unwrap());
-    links.filter(inside).chain(includes).map(file).collect()
+    let inside = |link: &&str| !link.contains("://") && !link.is_empty();
+    let target = |link: &str| {
+        let (file, heading) = link.split_once('#').map_or((link, None), |(file, name)| (file, Some(name)));
+        let file = if file.is_empty() { page.to_owned() } else { page.parent().unwrap().join(file) };
+        (file, heading.map(str::to_owned))
+    };
+    links.filter(inside).chain(includes).map(target).collect()
+}
+
+/// Returns the names by which links may lead to the headings of a page, as mdBook and code hosts make them.
+fn heading_names(page: &Path) -> BTreeSet<String> {
+    let name = |heading: &str| -> String {
+        let kept =
+            heading.trim().chars().filter(|one| one.is_alphanumeric() || matches!(one, ' ' | '-' | '_'));
+        kept.collect::<String>().to_lowercase().replace(' ', "-")
+    };
+    let markdown = fs::read_to_string(page).unwrap();
+    let headings = markdown.lines().filter_map(|line| line.strip_prefix('#'));
+    headings.map(|heading| name(heading.trim_start_matches('#'))).collect()
 }
 
 #[test]
 fn links_lead_somewhere_and_the_book_has_every_page() {
     let docs = root().join("docs");
     let listed: BTreeSet<PathBuf> =
-        targets(&docs.join("SUMMARY.md")).iter().map(|path| path.canonicalize().unwrap()).collect();
-    for page in ["", "lessons", "add", "design", "reference"].iter().flat_map(|folder| pages(folder)) {
+        targets(&docs.join("SUMMARY.md")).iter().map(|(path, _)| path.canonicalize().unwrap()).collect();
+    let book: Vec<PathBuf> =
+        ["", "lessons", "add", "design", "reference"].iter().flat_map(|folder| pages(folder)).collect();
+    for page in &book {
         let known = page.ends_with("SUMMARY.md") || listed.contains(&page.canonicalize().unwrap());
         assert!(known, "{} is not in SUMMARY.md", page.display());
-        for target in targets(&page) {
+    }
+    let beside = ["README.md", "CHANGELOG.md", "bench/README.md"].map(|page| root().join(page));
+    for page in book.iter().chain(&beside) {
+        for (target, heading) in targets(page) {
             assert!(target.exists(), "{} leads to {}", page.display(), target.display());
+            let Some(heading) = heading else { continue };
+            let there = heading_names(&target).contains(&heading);
+            assert!(there, "{} leads to {}#{heading}", page.display(), target.display());
         }
     }
+}
+
+#[test]
+fn headings_have_the_names_that_links_use() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("page.md");
+    fs::write(&page, "# One\n\ntext # no\n\n## `pelton last`: the line, afterwards\n").unwrap();
+    let names: Vec<String> = heading_names(&page).into_iter().collect();
+    assert_eq!(names, ["one", "pelton-last-the-line-afterwards"]);
 }
 
 #[test]
