@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each name is defined. Modules are imported at the first use of one of their names, so that
 # `import pelton` costs next to nothing. A new name needs a line here and one below, for type checkers.
