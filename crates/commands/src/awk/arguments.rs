@@ -230,6 +230,7 @@ pub(super) fn given<'a>(
         rs: of_line("RS").unwrap_or_else(|| b"\n".to_vec()),
         sums: BTreeSet::new(),
         kept: None,
+        fraction_arrays: BTreeSet::new(),
         source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
         prints_into_files: false,
         ahead: None,

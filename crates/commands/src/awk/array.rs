@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::fractional_keys::{Fractions, Place};
 use super::kept_order::KeyOrder;
 use super::text::{Text, same};
 use super::value::Value;
@@ -33,6 +34,8 @@ pub(super) struct Array {
     keys: Option<Arc<[Text]>>,
     /// Set if its keys are kept in an awk's order. Then all of them are texts, or all are in the list.
     order: Option<KeyOrder>,
+    /// Set in gawk, if an index may be a number that is not whole.
+    fractions: Option<Box<Fractions>>,
     seed: Seed,
 }
 
@@ -49,10 +52,12 @@ const EMPTY_MAX: usize = 1024;
 const KEYS_KEPT_MAX: usize = 1 << 16;
 
 /// The key of an element. A string of digits is a number if that formats to the same digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Key<'a> {
     Number(i32),
     Text(&'a [u8]),
+    /// A number that is not whole, and its text: only of an array that was made for them.
+    Fraction(&'a [u8], f64),
 }
 
 impl<'a> Key<'a> {
@@ -162,8 +167,14 @@ impl Array {
             recent: Vec::new(),
             keys: None,
             order: None,
+            fractions: None,
             seed,
         }
+    }
+
+    /// Makes an array whose indices may be numbers that are not whole.
+    pub(super) fn with_fractions(seed: Seed) -> Self {
+        Array { fractions: Some(Box::default()), ..Array::new(seed) }
     }
 
     /// Makes an array that keeps its keys in this order.
@@ -190,6 +201,7 @@ impl Array {
     #[inline]
     pub(super) fn contains(&mut self, key: Key) -> bool {
         match key {
+            key if self.has_fractions() => self.place_with_fractions(key).is_some(),
             key if self.has_texts_only() => {
                 let found = as_text(key, |text| self.place_of(text, self.seed.hash(text)));
                 if let (Some(place), Some(order)) = (found, &mut self.order) {
@@ -201,7 +213,7 @@ impl Array {
                 Some(slot) => slot.is_some(),
                 None => self.is_in_numbers(number),
             },
-            Key::Text(text) => self.place_of(text, self.seed.hash(text)).is_some(),
+            Key::Text(text) | Key::Fraction(text, _) => self.place_of(text, self.seed.hash(text)).is_some(),
         }
     }
 
@@ -296,15 +308,69 @@ impl Array {
         }
     }
 
+    /// Whether an index may be a number that is not whole.
+    #[inline(always)]
+    pub(super) fn has_fractions(&self) -> bool {
+        self.fractions.is_some()
+    }
+
+    /// Returns the element, created if missing, where indices may be numbers that are not whole.
+    #[inline(never)]
+    fn entry_with_fractions(&mut self, key: Key) -> &mut Value {
+        let text = as_text(key, <[u8]>::to_vec);
+        let place = match (self.place_with_fractions(key), self.len()) {
+            (Some(place), _) => place,
+            (None, length) => {
+                self.fractions.as_mut().map_or(Place::Text, |it| it.place_of_new(key, &text, length == 0))
+            }
+        };
+        match place {
+            Place::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
+            Place::Number(number) => self.at_number(number),
+            Place::Text => self.at_text(&text),
+        }
+    }
+
+    /// Returns where an element is, if there is one.
+    #[inline(never)]
+    fn place_with_fractions(&self, key: Key) -> Option<Place> {
+        let has_number = |number: i32| match self.list.get(number as usize) {
+            Some(slot) => slot.is_some(),
+            None => self.is_in_numbers(number),
+        };
+        let fractions = self.fractions.as_ref()?;
+        as_text(key, |text| {
+            let places = fractions.places(key, text);
+            places.into_iter().flatten().find(|place| match place {
+                Place::Number(number) => has_number(*number),
+                Place::Text => self.search(text, self.seed.hash(text)).is_some(),
+            })
+        })
+    }
+
+    /// Returns all keys as `for (k in a)` finds them.
+    pub(super) fn found_keys(&mut self) -> impl Iterator<Item = Value> + use<> {
+        let keys = self.keys();
+        let mut fractions = Vec::new();
+        if let Some(known) = self.fractions.as_ref().filter(|known| known.has_any()) {
+            self.each(|key, _| fractions.push(as_text(key, |text| known.number_of(key, text))));
+        }
+        (0..keys.len()).map(move |at| match fractions.get(at) {
+            Some(Some(number)) => Value::Number(*number),
+            _ => Value::Text(keys[at].clone()),
+        })
+    }
+
     /// Returns the element, created if missing.
     #[inline]
     pub(super) fn entry(&mut self, key: Key) -> &mut Value {
         match key {
+            key if self.has_fractions() => self.entry_with_fractions(key),
             Key::Number(_) if self.has_texts_only() => as_text(key, |text| self.at_text(text)),
             Key::Number(number) if self.belongs_in_list(number) => self.in_list(number as usize),
             Key::Number(_) if self.order.is_some() => as_text(key, |text| self.at_text(text)),
             Key::Number(number) => self.at_number(number),
-            Key::Text(text) => self.at_text(text),
+            Key::Text(text) | Key::Fraction(text, _) => self.at_text(text),
         }
     }
 
@@ -390,7 +456,7 @@ impl Array {
                     entry.remove();
                 }
             }
-            Key::Text(text) => self.remove_text(text),
+            Key::Text(text) | Key::Fraction(text, _) => self.remove_text(text),
         }
     }
 
@@ -453,7 +519,7 @@ impl Array {
 /// Passes the text of a key to `call`.
 fn as_text<T>(key: Key, call: impl FnOnce(&[u8]) -> T) -> T {
     match key {
-        Key::Text(text) => call(text),
+        Key::Text(text) | Key::Fraction(text, _) => call(text),
         Key::Number(number) => call(digits(number, &mut [0; Key::DIGITS_MAX + 1])),
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Code {
     pub(super) arrays: usize,
     /// Those whose keys are kept in an awk's order, and the order.
     pub(super) in_kept_order: Option<(Vec<usize>, KeyOrder)>,
+    /// Those whose indices may be numbers that are not whole, in gawk.
+    pub(super) with_fractions: Vec<usize>,
     pub(super) ranges: usize,
     pub(super) fields: Separator,
     /// Where records end, and in paragraph mode lines.
@@ -349,6 +351,7 @@ impl Code {
         let seed = super::array::Seed::new();
         let make = |number| match &self.in_kept_order {
             Some((arrays, order)) if arrays.contains(&number) => Array::in_kept_order(seed, order.clone()),
+            _ if self.with_fractions.contains(&number) => Array::with_fractions(seed),
             _ => Array::new(seed),
         };
         (0..self.arrays).map(make).collect()

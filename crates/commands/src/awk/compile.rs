@@ -48,6 +48,8 @@ pub(super) struct InitialState<'a> {
     pub(super) sums: BTreeSet<String>,
     /// Arrays whose order is known.
     pub(super) kept: Option<Known>,
+    /// Arrays of gawk whose indices may be numbers that are not whole.
+    pub(super) fraction_arrays: BTreeSet<String>,
     /// Where the program comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
     pub(super) prints_into_files: bool,
@@ -128,6 +130,11 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         globals,
         arrays: compiler.tables.len(),
         in_kept_order: None,
+        with_fractions: given
+            .fraction_arrays
+            .iter()
+            .filter_map(|name| compiler.tables.get(name).copied())
+            .collect(),
         ranges: compiler.ranges,
         fields: separator(&given.fs, given.dialect)?,
         record_end,
@@ -385,7 +392,9 @@ impl Compiler<'_> {
                 self.prints = true;
                 Do::Close(self.get(&args[0])?)
             }
-            Statement::Expr(Expr::Builtin(Builtin::Srand, args)) if self.given.dialect.is_mawk() => {
+            Statement::Expr(Expr::Builtin(Builtin::Srand, args))
+                if self.given.dialect != Dialect::Portable =>
+            {
                 Do::Seed(self.seed(args)?)
             }
             Statement::Expr(expr) => match self.get(expr)? {

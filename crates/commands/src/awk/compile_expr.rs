@@ -177,7 +177,7 @@ impl Compiler<'_> {
             Builtin::Exp | Builtin::Log | Builtin::Sin | Builtin::Cos | Builtin::Atan2 => Declined::because(
                 format!("{builtin:?}, whose last digits are the system library's").to_lowercase(),
             ),
-            Builtin::Rand if self.given.dialect.is_mawk() => Ok(Get::Rand),
+            Builtin::Rand if self.given.dialect != super::Dialect::Portable => Ok(Get::Rand),
             Builtin::Rand | Builtin::Srand => Declined::because("random numbers"),
             Builtin::System | Builtin::Close | Builtin::Flush => {
                 Declined::because(format!("a side effect: {builtin:?}").to_lowercase())

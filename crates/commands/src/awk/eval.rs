@@ -125,7 +125,7 @@ impl Machine {
             Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
             Get::Substitute { all, pattern, by, place } => self.substitute(*all, *pattern, by, place)?,
             Get::Find(text, pattern) => self.find(text, *pattern)?,
-            Get::Rand => self.random.get_or_insert_with(|| Box::new(Generator::of_the_time())).fraction(),
+            Get::Rand => self.random.get_or_insert_with(|| Box::new(Generator::unseeded())).fraction(),
             Get::NextRecord(place) => self.next_record(place)?,
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
             expr => self.value(expr)?.number(),

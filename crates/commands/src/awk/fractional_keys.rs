@@ -1,12 +1,116 @@
-//! Which programs may index an array by a number that is not whole.
+//! Arrays of gawk that may be indexed by numbers that are not whole.
 //!
-//! gawk keeps such elements apart from those of whole numbers, even if both have the same name: after `a[123456.7] = 1`
-//! there is an element `123457` that `a[123457]` does not find. So programs whose indices may be fractions are declined.
+//! gawk keeps an array whose first element was at an integer from 0 on in two parts, and what the first part does not take in the second. That is a table of
+//! texts, if the first index that it got was no integer: `a[123457]; a[123456.7]` makes two elements `123457`, but
+//! `a[1]; a[123456.7]; a[123457]` one. If it was an integer, or if the first element of all was at a negative one, integers never meet
+//! texts. Where the first element was at anything else, the text alone counts. What `for (k in a)` finds is as a number the one at
+//! which the element was created (sources: `cint_array.c`, `int_array.c` and `str_array.c` of gawk 5.1 to 5.3, by their comments and what they
+//! do).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::array::Key;
+use super::kept_order::gawk::{Sequences, integer};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{any_expr, any_statement, each_statement, every_expr, every_statement};
+
+/// Where an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Among the integers.
+    Number(i32),
+    /// Among the texts.
+    Text,
+}
+
+/// What an array with such indices knows beside its elements.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fractions {
+    parts: Parts,
+    /// Integers from 0 on in the first part.
+    sequences: Sequences,
+    /// The numbers that are not whole at which elements were created, by their texts.
+    numbers: HashMap<Vec<u8>, f64>,
+}
+
+/// How an array keeps integers apart from texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Parts {
+    /// Not at all.
+    #[default]
+    One,
+    /// Nothing is in the second part yet.
+    FirstOnly,
+    /// What is in the second part counts by its text.
+    TextsBeside,
+    /// Integers never meet texts.
+    Apart,
+}
+
+impl Fractions {
+    /// Returns where an element with this key may be.
+    pub(super) fn places(&self, key: Key, text: &[u8]) -> [Option<Place>; 2] {
+        match (self.parts, key) {
+            (Parts::One, _) => [Some(number_or_text(text)), None],
+            (Parts::TextsBeside, Key::Number(number)) => [Some(Place::Number(number)), Some(Place::Text)],
+            (_, Key::Number(number)) => [Some(Place::Number(number)), None],
+            (_, Key::Text(_) | Key::Fraction(..)) => [Some(Place::Text), None],
+        }
+    }
+
+    /// Returns where to create an element. `is_first`: there is no other one.
+    pub(super) fn place_of_new(&mut self, key: Key, text: &[u8], is_first: bool) -> Place {
+        let whole = if matches!(key, Key::Fraction(..)) { None } else { integer(text) };
+        if is_first {
+            let parts = match whole {
+                None => Parts::One,
+                Some(0..) => Parts::FirstOnly,
+                Some(_) => Parts::Apart,
+            };
+            *self = Fractions { parts, ..Fractions::default() };
+        }
+        if let Key::Fraction(_, number) = key {
+            self.numbers.insert(text.to_vec(), number);
+        }
+        if self.parts == Parts::One {
+            return number_or_text(text);
+        }
+        let Some(whole) = whole else {
+            if self.parts == Parts::FirstOnly {
+                self.parts = Parts::TextsBeside;
+            }
+            return Place::Text;
+        };
+        let own = if let Key::Number(number) = key { Place::Number(number) } else { Place::Text };
+        match self.parts {
+            Parts::Apart => own,
+            _ if self.sequences.take(whole, 0) => own,
+            Parts::TextsBeside => Place::Text,
+            _ => {
+                self.parts = Parts::Apart;
+                own
+            }
+        }
+    }
+
+    /// Whether an element was created at a number that is not whole.
+    pub(super) fn has_any(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
+    /// Returns the number that is not whole at which an element was created.
+    pub(super) fn number_of(&self, key: Key, text: &[u8]) -> Option<f64> {
+        let may_be = self.parts == Parts::One || !matches!(key, Key::Number(_));
+        self.numbers.get(text).copied().filter(|_| may_be)
+    }
+}
+
+fn number_or_text(text: &[u8]) -> Place {
+    match Key::of(text) {
+        Key::Number(number) => Place::Number(number),
+        _ => Place::Text,
+    }
+}
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,56 +126,94 @@ enum Kind {
 
 /// The kinds of variables, of the elements of arrays, and of what functions return, by name: variables of one name in
 /// several functions count as one.
-struct Kinds<'a>(BTreeMap<&'a str, Kind>);
+struct Kinds<'a> {
+    values: BTreeMap<&'a str, Kind>,
+    /// Arrays of which an index may be a number that is not whole.
+    arrays: BTreeSet<&'a str>,
+}
 
-/// Whether an index may be a fraction. `variables` are set on the command line.
-pub(super) fn may_index(program: &Program, variables: &[(String, Vec<u8>)]) -> bool {
-    let mut kinds = Kinds(BTreeMap::new());
+/// Returns the arrays of which an index may be a number that is not whole. `variables` are set on the command line.
+pub(super) fn arrays(program: &Program, variables: &[(String, Vec<u8>)]) -> BTreeSet<String> {
+    let mut kinds = Kinds { values: BTreeMap::new(), arrays: BTreeSet::new() };
     for (name, _) in variables {
-        kinds.0.insert(name, Kind::Text);
+        kinds.values.insert(name, Kind::Text);
     }
     // A kind only grows, and has three steps.
-    loop {
-        let mut found = Vec::new();
+    while kinds.grow(program) {}
+    kinds.arrays.into_iter().map(str::to_owned).collect()
+}
+
+/// Why programs with such arrays are declined, if they are.
+pub(super) fn why_declined(program: &Program, arrays: &BTreeSet<String>) -> Option<&'static str> {
+    let is_one = |name: &str| arrays.contains(name);
+    let is_split = |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::Split, args) if matches!(args.get(1), Some(Expr::Name(name)) if is_one(name)));
+    let loses_one =
+        |statement: &Statement| matches!(statement, Statement::Delete(name, Some(_)) if is_one(name));
+    if are_passed(program, arrays) {
+        return Some("an array with indices that may be fractions, which a function gets");
+    }
+    if any_expr(program, is_split) || any_statement(program, loses_one) {
+        return Some(
+            "an array with indices that may be fractions, into which text is split or of which an element is deleted",
+        );
+    }
+    None
+}
+
+/// Whether a function gets one of these arrays, and so knows it by another name.
+fn are_passed(program: &Program, arrays: &BTreeSet<String>) -> bool {
+    let is_one = |name: &String| arrays.contains(name);
+    program.functions.iter().any(|function| function.parameters.iter().any(is_one))
+        || any_expr(program, |expr| match expr {
+            Expr::Call(_, args) => args.iter().any(|arg| matches!(arg, Expr::Name(name) if is_one(name))),
+            _ => false,
+        })
+}
+
+impl<'a> Kinds<'a> {
+    /// Follows each expression once. Returns whether that told anything new.
+    fn grow(&mut self, program: &'a Program) -> bool {
+        let (mut found, mut arrays) = (Vec::new(), Vec::new());
+        let is_fraction =
+            |kinds: &Kinds, index: &[Expr]| matches!(index, [only] if kinds.of(only) == Kind::Fraction);
         every_expr(program, &mut |expr| {
-            found.extend(kinds.assigned_by(expr));
-            found.extend(kinds.passed_by(expr, program));
-        });
-        every_statement(program, &mut |statement| {
-            if let Statement::ForIn(name, ..) = statement {
-                found.push((name.as_str(), Kind::Text));
+            found.extend(self.assigned_by(expr));
+            found.extend(self.passed_by(expr, program));
+            if let Expr::Element(name, index) | Expr::In(index, name) = expr
+                && is_fraction(self, index)
+            {
+                arrays.push(name.as_str());
             }
+        });
+        every_statement(program, &mut |statement| match statement {
+            Statement::ForIn(name, array, _) => {
+                let has_fractions = self.arrays.contains(array.as_str());
+                found.push((name.as_str(), if has_fractions { Kind::Fraction } else { Kind::Text }));
+            }
+            Statement::Delete(name, Some(index)) if is_fraction(self, index) => arrays.push(name.as_str()),
+            _ => {}
         });
         for function in &program.functions {
             for statement in &function.body {
                 each_statement(statement, &mut |statement| {
                     if let Statement::Return(Some(value)) = statement {
-                        found.push((function.name.as_str(), kinds.of(value)));
+                        found.push((function.name.as_str(), self.of(value)));
                     }
                 });
             }
         }
         let mut has_grown = false;
         for (name, kind) in found {
-            let known = kinds.0.entry(name).or_default();
+            let known = self.values.entry(name).or_default();
             has_grown |= kind > *known;
             *known = kind.max(*known);
         }
-        if !has_grown {
-            break;
+        for name in arrays {
+            has_grown |= self.arrays.insert(name);
         }
+        has_grown
     }
-    let is_fraction = |index: &[Expr]| matches!(index, [only] if kinds.of(only) == Kind::Fraction);
-    any_expr(
-        program,
-        |expr| matches!(expr, Expr::Element(_, index) | Expr::In(index, _) if is_fraction(index)),
-    ) || any_statement(
-        program,
-        |statement| matches!(statement, Statement::Delete(_, Some(index)) if is_fraction(index)),
-    )
-}
 
-impl<'a> Kinds<'a> {
     /// Returns what an expression assigns to a variable, or to an element of an array.
     fn assigned_by(&self, expr: &'a Expr) -> Option<(&'a str, Kind)> {
         let (place, kind) = match expr {
@@ -99,7 +241,7 @@ impl<'a> Kinds<'a> {
         for (parameter, arg) in function.parameters.iter().zip(args) {
             found.push((parameter.as_str(), self.of(arg)));
             if let Expr::Name(name) = arg {
-                found.push((name.as_str(), self.0.get(parameter.as_str()).copied().unwrap_or_default()));
+                found.push((name.as_str(), self.values.get(parameter.as_str()).copied().unwrap_or_default()));
             }
         }
         found
@@ -109,11 +251,11 @@ impl<'a> Kinds<'a> {
         match expr {
             Expr::Number(number) if number.fract() == 0.0 => Kind::Whole,
             Expr::Number(_) | Expr::Getline(_) => Kind::Fraction,
-            Expr::Call(name, _) => self.0.get(name.as_str()).copied().unwrap_or_default(),
+            Expr::Call(name, _) => self.values.get(name.as_str()).copied().unwrap_or_default(),
             Expr::Text(_) | Expr::Field(_) | Expr::Concat(..) => Kind::Text,
             Expr::Name(name) if name == "FILENAME" => Kind::Text,
             Expr::Name(name) | Expr::Element(name, _) => {
-                self.0.get(name.as_str()).copied().unwrap_or_default()
+                self.values.get(name.as_str()).copied().unwrap_or_default()
             }
             Expr::Assign(_, value) => self.of(value),
             Expr::Update(arith, place, value) => self.of_arith(*arith, place, value),
@@ -170,7 +312,8 @@ mod tests {
     use crate::awk::parse::parse;
 
     fn may(text: &str) -> bool {
-        may_index(&parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program"), &[])
+        let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
+        !arrays(&program, &[]).is_empty()
     }
 
     #[test]
@@ -201,6 +344,7 @@ mod tests {
             "function f(a) { a[1] = $1 / 2 } { f(v); b[v[1]] }",
             "function f(a, b) { b[a[1]] } { v[1] = $1 / 2; f(v, w) }",
             "{ a[1.5] = 1 }",
+            "{ a[$1 / 2]; for (k in a) b[k] }",
         ] {
             assert!(may(text), "{text}");
         }

@@ -71,6 +71,7 @@ pub(super) fn check(
     names: &Names,
     line: &Line,
     may_complain: bool,
+    fraction_arrays: &BTreeSet<String>,
     context: &Context,
 ) -> Accept<()> {
     if loop_keys::type_shows(program) {
@@ -97,8 +98,8 @@ pub(super) fn check(
     if any_expr(program, is_passed) || any_statement(program, is_index) {
         return Declined::because("an element as an argument or an index, which gawk may take for an array");
     }
-    if super::fractional_keys::may_index(program, &line.variables) {
-        return Declined::because("an index that may be a fraction, which gawk keeps apart");
+    if let Some(why) = super::fractional_keys::why_declined(program, fraction_arrays) {
+        return Declined::because(why);
     }
     let lends_a_field = |expr: &Expr| expr.parts().into_iter().any(copies_into_field);
     if any_expr(program, lends_a_field) {

@@ -11,6 +11,13 @@ use super::text::Text;
 use super::tree::Arith;
 use super::value::Value;
 
+/// The key of an index that was evaluated before its element is looked up.
+struct EvaluatedKey {
+    text: Vec<u8>,
+    /// The index, if it is a number that is not whole.
+    fraction: Option<f64>,
+}
+
 impl Machine {
     /// Returns the number of a field expression, 0 for the record. `None` for other expressions.
     #[inline]
@@ -91,6 +98,10 @@ impl Machine {
         with: impl FnOnce(&mut Array, Key) -> T,
     ) -> Ran<T> {
         let number = self.table_number(table);
+        if self.tables[number].has_fractions() {
+            let key = self.evaluated(index)?;
+            return Ok(self.at_evaluated(table, key, with));
+        }
         if let [one] = index {
             if let Some(key) = self.number_key(one)? {
                 return Ok(with(&mut self.tables[number], key));
@@ -132,6 +143,41 @@ impl Machine {
         let made = with(table, found);
         self.give_back(key);
         Ok(made)
+    }
+
+    /// Returns the key of an index for later, before what else the statement evaluates.
+    fn evaluated(&mut self, index: &[Get]) -> Ran<EvaluatedKey> {
+        let mut text = self.buffer();
+        let [one] = index else {
+            self.give_back(text);
+            return Ok(EvaluatedKey { text: self.key(index)?, fraction: None });
+        };
+        let value = self.value(one)?;
+        value.write(&mut text);
+        let fraction = match value {
+            Value::Number(number) if number.fract() != 0.0 => Some(number),
+            _ => None,
+        };
+        Ok(EvaluatedKey { text, fraction })
+    }
+
+    /// Passes an array, and a key, to `with`.
+    fn at_evaluated<T>(
+        &mut self,
+        table: Table,
+        key: EvaluatedKey,
+        with: impl FnOnce(&mut Array, Key) -> T,
+    ) -> T {
+        let table = self.table(table);
+        let made = match key.fraction {
+            Some(number) if table.has_fractions() => with(table, Key::Fraction(&key.text, number)),
+            _ => {
+                let found = table.key(&key.text);
+                with(table, found)
+            }
+        };
+        self.give_back(key.text);
+        made
     }
 
     /// Returns the integer key of an index, if it is known to be a number without evaluation.
@@ -232,10 +278,9 @@ impl Machine {
                     let value = self.value(value)?;
                     return self.element(*table, index, |entry| *entry = value);
                 }
-                let key = self.key(index)?;
+                let key = self.evaluated(index)?;
                 let value = self.value(value)?;
-                *self.table(*table).entry(Key::of(&key)) = value;
-                self.give_back(key);
+                self.at_evaluated(*table, key, |array, key| *array.entry(key) = value);
             }
             LValue::FieldAt(index) => {
                 self.assign_field(index, value)?;
@@ -274,10 +319,9 @@ impl Machine {
                 Ok(value)
             }
             LValue::Element(table, index) => {
-                let key = self.key(index)?;
+                let key = self.evaluated(index)?;
                 let value = self.value(value)?;
-                *self.table(*table).entry(Key::of(&key)) = value.clone();
-                self.give_back(key);
+                self.at_evaluated(*table, key, |array, key| *array.entry(key) = value.clone());
                 Ok(value)
             }
             LValue::FieldAt(index) => {
@@ -454,13 +498,14 @@ impl Machine {
                     number
                 });
             }
-            let key = self.key(index)?;
+            let key = self.evaluated(index)?;
             let by = self.number(value)?;
-            let entry = self.table(*table).entry(Key::of(&key));
-            let number = calculate(arith, entry.number(), by);
-            *entry = Value::Number(number);
-            self.give_back(key);
-            return Ok(number);
+            return Ok(self.at_evaluated(*table, key, |array, key| {
+                let entry = array.entry(key);
+                let number = calculate(arith, entry.number(), by);
+                *entry = Value::Number(number);
+                number
+            }));
         }
         let by = self.number(value)?;
         if let Some(Value::Number(number)) = self.variable(place) {
@@ -516,10 +561,10 @@ impl Machine {
                 field => Some(LValue::Field(field)),
             },
             LValue::Element(table, index) => {
-                let key = self.key(index)?;
-                let place = LValue::Element(*table, vec![Get::Text(Text::new(&key))]);
-                self.give_back(key);
-                Some(place)
+                let key = self.evaluated(index)?;
+                let index = key.fraction.map_or_else(|| Get::Text(Text::new(&key.text)), Get::Number);
+                self.give_back(key.text);
+                Some(LValue::Element(*table, vec![index]))
             }
             place => Some(place.clone()),
         })

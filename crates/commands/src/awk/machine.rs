@@ -602,8 +602,8 @@ impl Machine {
     }
 
     fn each(&mut self, place: &LValue, table: Table, body: &[Do]) -> Ran<Flow> {
-        for key in self.table(table).keys().iter() {
-            self.set(place, Value::Text(key.clone()))?;
+        for key in self.table(table).found_keys() {
+            self.set(place, key)?;
             match self.run(body)? {
                 Flow::Go | Flow::Continue => {}
                 Flow::Break => break,

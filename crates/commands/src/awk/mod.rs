@@ -70,6 +70,8 @@ mod value;
 mod visit;
 mod whole_lines;
 
+use std::collections::BTreeSet;
+
 use pelton_stream::Kernel;
 
 use crate::regex::Judges;
@@ -222,9 +224,14 @@ fn accept_as(
     let sets_no_records = line.variables.iter().any(|(name, value)| name == "RS" && value.is_empty());
     let ahead = next_record::of_program(&program, line.inputs.len(), sets_no_records)?;
     let analysis = analyse::analyse(&program, &names, &line.variables)?;
+    let fraction_arrays = match dialect.is_gawk() {
+        true => fractional_keys::arrays(&program, &line.variables),
+        false => BTreeSet::new(),
+    };
     let kept = match analysis.array_order {
         ArrayOrder::Hidden => None,
-        _ => kept_order::Known::of(&program, dialect, &context.implementation),
+        _ => kept_order::Known::of(&program, dialect, &context.implementation)
+            .filter(|known| known.arrays.is_disjoint(&fraction_arrays)),
     };
     if let (ArrayOrder::Shown(reason), None) = (&analysis.array_order, &kept) {
         return Declined::because(reason.clone());
@@ -234,7 +241,7 @@ fn accept_as(
     let warns_of_numbers = dialect.is_gawk() && gawk::warns_of_numbers(&program);
     if dialect.is_gawk() {
         let may_say = analysis.may_fail || warns_of_bytes || warns_of_numbers;
-        gawk::check(&program, &names, &line, may_say, context)?;
+        gawk::check(&program, &names, &line, may_say, &fraction_arrays, context)?;
     }
     let files = output_files::of_program(&program)?;
     if files.is_some() && dialect.is_gawk() {
@@ -250,14 +257,19 @@ fn accept_as(
     }
     let mut given = arguments::given(name, &line, &program, dialect)?;
     let names_a_file = mentions(&program, &["FILENAME"]);
-    let sums = fold::sums(&program, &analysis).and_then(|sums| match names_a_file {
-        true => Err("it asks for the name of its input".to_owned()),
-        false => Ok(sums),
-    });
+    let sums =
+        fold::sums(&program, &analysis).and_then(|sums| match (names_a_file, fraction_arrays.is_empty()) {
+            (true, _) => Err("it asks for the name of its input".to_owned()),
+            (_, false) => {
+                Err("an index may be a fraction, and gawk minds which element comes first".to_owned())
+            }
+            _ => Ok(sums),
+        });
     let (folds, no_fold) = (sums.is_ok(), sums.as_ref().err().cloned());
     let fold::Sums { names: sums, count: adds_ones } = sums.unwrap_or_default();
     given.sums = sums;
     given.kept = kept;
+    given.fraction_arrays.clone_from(&fraction_arrays);
     given.prints_into_files = files.is_some();
     let takes_records = ahead.is_some();
     given.ahead = ahead;
@@ -347,7 +359,7 @@ fn accept_as(
         && !warns
         && analysis.joined.iter().all(|name| name != LAST_RECORD);
     let firsts = FirstOfEachKey::of(&program, &line.program, &compiled.code.fields)
-        .filter(|_| by_kind && compiled.code.has_lines());
+        .filter(|_| by_kind && compiled.code.has_lines() && fraction_arrays.is_empty());
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();

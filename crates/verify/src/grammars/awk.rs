@@ -433,6 +433,9 @@ impl Writer<'_> {
         if self.rng.chance(8) {
             return self.kept();
         }
+        if self.rng.chance(5) {
+            return self.with_fractions();
+        }
         let mut items = Vec::new();
         if self.rng.chance(15) {
             let body = self.body(1);
@@ -524,6 +527,95 @@ impl Writer<'_> {
         }
         rules.push(format!("END {{ {} }}", self.loop_over()));
         rules.join(" ")
+    }
+
+    /// Arrays with indices that are not whole, some of which are written as whole ones.
+    fn with_fractions(&mut self) -> String {
+        let mut rules = Vec::new();
+        if self.rng.chance(40) {
+            rules.push(format!("BEGIN {{ {} }}", self.looks_up_fractions()));
+        }
+        for _ in 0..self.rng.pick(&[1, 1, 2, 3]) {
+            let test = self.pick(&["", "", "NR > 2 ", "NR % 3 == 1 "]);
+            rules.push(format!("{test}{{ {} }}", self.looks_up_fractions()));
+        }
+        let shown: Vec<String> = (0..4).map(|_| format!("c[{}]", self.fraction())).collect();
+        let ends = self.looks_up_fractions();
+        let shows = shown.join(", ");
+        rules.push(format!("END {{ {ends}; n = 0; for (k in c) n++; print n, {shows}; print length(c) }}"));
+        rules.join(" ")
+    }
+
+    /// An index that may be a number that is not whole.
+    fn fraction(&mut self) -> String {
+        self.pick(&[
+            "1.1 * 100",
+            "1.1 * 100 + NR",
+            "110",
+            "110 + NR % 3",
+            "\"110\"",
+            "\"11\" NR % 3",
+            "$1 * 1.1",
+            "$1 / 3 * 3",
+            "$1 + 0",
+            "$1",
+            "$2 + 0",
+            "$2 % 50",
+            "NR * 0.1 * 3 * 10",
+            "NR * 0.3 * 10",
+            "int(NR * 0.3 * 10)",
+            "NR / 2",
+            "NR / 3",
+            "123456.7 + NR",
+            "123457 + NR",
+            "-123456.7",
+            "-123457",
+            "\"-123457\"",
+            "1500000000 + NR % 2",
+            "0.1 + 0.2",
+            "0.3",
+            "\"0.3\"",
+            "1.0000001",
+            "0.9999999 * (NR % 2)",
+            "1",
+            "2 ^ 31",
+            "2147483647",
+            "log(NR)",
+            "x",
+            "y",
+            "x++",
+            "x += 0.1",
+            "\"k\"",
+        ])
+    }
+
+    /// Something that looks up elements by such indices.
+    fn looks_up_fractions(&mut self) -> String {
+        let (key, other) = (self.fraction(), self.fraction());
+        let form = self.pick(&[
+            "c[KEY]++",
+            "c[KEY] += NF",
+            "c[KEY] = c[KEY] $2",
+            "c[OTHER]; c[KEY] = c[KEY] \"x\"",
+            "if ((KEY) in c) n++; print n",
+            "if (!((KEY) in c)) d[KEY] = NR",
+            "delete d[KEY]",
+            "for (i = 3; i < 3000; i += 70) c[i]; c[KEY]++; c[OTHER]++; print length(c)",
+            "c[123457 + NR % 2] = 1; c[KEY]; c[OTHER]",
+            "x = KEY; c[x] = NR; d[x] = $2",
+            "x = KEY; c[x]++; y = x; c[y]++; print x, (x in c), (y \"\" in c)",
+            "if (NR == 4) delete c; c[KEY] = 1",
+            "c[5]; c[-123457] = 1; c[KEY] = 1",
+            "print c[KEY]++, d[OTHER]",
+            "y = c[KEY] = OTHER; print y",
+            "c[KEY] = c[OTHER] = NR",
+            "c[KEY] = \"a b\"; sub(/a/, \"c\", c[KEY]); print c[OTHER]",
+            "for (k in c) d[k]++; print length(d)",
+            "for (k in c) if (k in d) n++; print n, length(c)",
+            "for (k in c) { x = k; d[x * 2]++ } print length(d), d[OTHER]",
+            "for (k in c) n += length(k); print n, c[OTHER]",
+        ]);
+        form.replace("(KEY)", &format!("({key})")).replace("KEY", &key).replace("OTHER", &other)
     }
 
     /// Something that looks up elements.
@@ -681,6 +773,8 @@ impl Writer<'_> {
                 "getline $2",
                 "getline $(NF + 2); print; print NF",
                 "srand(3); print rand(), rand()",
+                "srand(0); for (i = 0; i < 700; i++) x = rand(); printf \"%.17g\\n\", x",
+                "srand(-7.5); printf \"%.17g %d\\n\", rand(), rand() * 100",
                 "getline $5; for (i = 1; i <= NF; i++) printf \"%s|\", $i",
                 "getline c[NR]",
                 "getline $(NR)",

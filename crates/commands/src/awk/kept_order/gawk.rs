@@ -68,7 +68,7 @@ pub(super) fn sorted<'a>(keys: impl Iterator<Item = &'a [u8]>, longest: usize) -
 }
 
 /// Returns the integer of 32 bits that is written so.
-fn integer(key: &[u8]) -> Option<i32> {
+pub(in crate::awk) fn integer(key: &[u8]) -> Option<i32> {
     let digits = key.strip_prefix(b"-").unwrap_or(key);
     match digits {
         b"0" if digits.len() < key.len() => None,
@@ -80,8 +80,8 @@ fn integer(key: &[u8]) -> Option<i32> {
 }
 
 /// Arrays of integers from 0 on. Each holds those between two powers of two, in leaves of the same size.
-#[derive(Debug, Default)]
-struct Sequences {
+#[derive(Clone, Debug, Default)]
+pub(in crate::awk) struct Sequences {
     found: Vec<(i32, usize)>,
     leaves: HashSet<(u32, u32)>,
     /// Of all leaves.
@@ -95,7 +95,7 @@ impl Sequences {
     const FREE_MAX: usize = 2048;
 
     /// Takes a key that is new, unless too many places would be left free.
-    fn take(&mut self, key: i32, index: usize) -> bool {
+    pub(in crate::awk) fn take(&mut self, key: i32, index: usize) -> bool {
         let Ok(number) = u32::try_from(key) else { return false };
         let above = number.checked_ilog2().filter(|power| *power >= Self::FIRST);
         let power = above.unwrap_or(Self::FIRST);

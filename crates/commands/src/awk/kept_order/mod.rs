@@ -3,7 +3,7 @@
 //! It follows from the keys and from the order in which they were looked up ([`mawk`]) or created ([`gawk`]). That is known
 //! where each statement looks up at most one element of an array, or where its indices cannot change.
 
-mod gawk;
+pub(super) mod gawk;
 mod mawk;
 
 use std::collections::BTreeSet;
