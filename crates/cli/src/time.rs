@@ -16,6 +16,7 @@ use crate::syscalls;
 use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::watch;
+use crate::what_if;
 use pelton_record::Run;
 use pelton_report::Format;
 use pelton_run::{Environment, Execution, Launches, Observing, Options};
@@ -54,6 +55,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             () if args.syscalls => Observing::Syscalls,
             () if args.exact => Observing::Exact,
             () if args.html.is_some() || args.trace.is_some() || args.timeline => Observing::Timeline,
+            () if args.what_if.is_some() => Observing::Timeline,
             () if args.outside => Observing::Yes,
             () => Observing::Inside,
         };
@@ -73,6 +75,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         }
         inside::add_start_cost(&mut measured.run, &environment);
         gains = gain::advise(&mut measured.run, &source, &environment);
+        if let Some(how) = args.what_if {
+            what_if::add(&mut measured.run, &source, &environment, how)?;
+        }
         if let Source::Words(words) = &source {
             measured.run.notes.extend(misunderstood::readers_beside(words));
         }
