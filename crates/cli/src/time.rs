@@ -145,7 +145,11 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
                 .map_err(|error| Failure::io("cannot run the pipeline", &error))?
         }
     };
-    let run = assemble(source, &execution, started_unix_ms, environment);
+    let mut run = assemble(source, &execution, started_unix_ms, environment);
+    if options.observing != Observing::Timeline {
+        // Only the verdict needed it.
+        run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages).for_each(|stage| stage.timeline = None);
+    }
     let Execution { interrupted, died_by, launches, .. } = execution;
     Ok(Measured { run, interrupted, died_by, launches })
 }

@@ -174,7 +174,7 @@ fn headline(pipeline: &Pipeline, rows: &[StageWhatIf]) -> String {
 }
 
 /// Formats a time for a sentence: `0.251 s`, `3.15 s`.
-fn seconds(ns: u64) -> String {
+pub(crate) fn seconds(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     if seconds < 1.0 { format!("{seconds:.3} s") } else { format!("{seconds:.2} s") }
 }

@@ -13,7 +13,8 @@ pub enum Observing {
     No,
     /// Accounts for every stage, and samples what it waits for.
     Yes,
-    /// As `Yes`, and follows all processes started by a single stage.
+    /// As `Yes`, and follows all processes started by a single stage. Of several stages, it records the activity over time,
+    /// for the verdict.
     Inside,
     /// As `Inside`, and records each stage's activity over time.
     Timeline,

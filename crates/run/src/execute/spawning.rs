@@ -193,6 +193,8 @@ impl Runner {
                     Observing::Syscalls => Watched::start_traced(pid, gate, edges),
                     Observing::Exact => Watched::start_exact(pid, gate, edges),
                     Observing::Threads => Watched::start(pid, gate, edges).with_threads(),
+                    // Several stages need it for their verdict.
+                    Observing::Inside if !alone => Watched::start(pid, gate, edges).with_timeline(),
                     Observing::Timeline => Watched::start(pid, gate, edges).with_timeline(),
                     Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),
                 };

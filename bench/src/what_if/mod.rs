@@ -1,0 +1,206 @@
+//! Whether `pelton time --what-if` predicts what a pipeline takes once one of its stages is really faster.
+//!
+//! By what factor the stage itself became faster is read from both records: its time on a CPU and in waits outside the
+//! pipeline. The prediction for the whole comes from the record before the change alone.
+
+mod cases;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use pelton_observe::what_if::{Change, Predictor};
+use pelton_record::{Prediction, Run, Stage};
+use serde_json::{Value, json};
+
+use super::Bench;
+use super::results::{Claim, Results};
+use super::shell_and_run::Place;
+use super::stats::median;
+use cases::{CASES, Case};
+use workbench::steps::timed;
+use workbench::{Failure, Outcome};
+
+/// The largest allowed difference between prediction and truth, in percent.
+const ALLOWED: f64 = 10.0;
+
+/// What one case gave: medians of its runs.
+struct Answer {
+    before_s: f64,
+    /// The stage's own time afterwards, as a share of that before.
+    factor: f64,
+    predicted_s: f64,
+    low_s: f64,
+    high_s: f64,
+    real_s: f64,
+    /// Runs whose model did not reproduce what was measured, with the reason.
+    refused: Vec<String>,
+}
+
+impl Answer {
+    fn off_percent(&self) -> f64 {
+        (self.predicted_s / self.real_s - 1.0) * 100.0
+    }
+}
+
+/// Runs every case `--runs` times (5 by default), before and after in turns.
+pub fn run(bench: &Bench) -> Outcome<Results> {
+    let place = Place::named("pelton-what-if")?;
+    make_data(&place.dir)?;
+    let (mut body, mut data, mut within, mut in_range, mut worst) = (HEAD.to_owned(), vec![], 0, 0, 0.0_f64);
+    for case in CASES {
+        let answer = timed(case.name, || ask(bench, case, &place.dir))?;
+        let off = answer.off_percent();
+        within += usize::from(off.abs() <= ALLOWED);
+        in_range += usize::from((answer.low_s..=answer.high_s).contains(&answer.real_s));
+        worst = worst.max(off.abs());
+        let _ = writeln!(body, "{}", row(case, &answer));
+        data.push(json(case, &answer));
+    }
+    let _ = write!(body, "\nThe cases (own stages: microseconds for each megabyte):\n\n");
+    for case in CASES {
+        let texts = |case: &Case| case.before.join(" | ").replace('\n', "; ");
+        let faster = case.faster.replace('\n', "; ");
+        let _ = writeln!(
+            body,
+            "- **{}**: `{}`; stage {} becomes `{faster}`",
+            case.name,
+            texts(case),
+            case.stage + 1
+        );
+    }
+    let runs = bench.runs(5);
+    Ok(Results {
+        name: "what-if",
+        about: format!(
+            "Medians of {runs} runs before and {runs} after one stage was really made faster, in turns. The prediction is made \
+             from each record before; from the record after comes only by how much the stage itself became faster."
+        ),
+        body,
+        claims: vec![
+            Claim::at_most("the largest difference between prediction and truth", worst, ALLOWED, "%"),
+            Claim {
+                text: format!("within {ALLOWED:.0} %: {within} of {}", CASES.len()),
+                held: within == CASES.len(),
+            },
+            Claim {
+                text: format!("within the range told: {in_range} of {}", CASES.len()),
+                held: in_range == CASES.len(),
+            },
+        ],
+        data: data.into(),
+    })
+}
+
+/// Writes the inputs: random base64 in lines, and numbers.
+fn make_data(dir: &Path) -> Outcome {
+    let sh = |text: &str| -> Outcome {
+        let status = Command::new("sh").arg("-c").arg(text).current_dir(dir).status()?;
+        if status.success() { Ok(()) } else { Err(Failure::from(format!("`{text}` failed"))) }
+    };
+    sh("head -c 45000000 /dev/urandom | base64 > lines")?;
+    sh("seq 1500000 > numbers")
+}
+
+fn ask(bench: &Bench, case: &Case, dir: &Path) -> Outcome<Answer> {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for _ in 0..bench.runs(5) {
+        before.push(record(bench, &text(case, None, dir)?, dir)?);
+        after.push(record(bench, &text(case, Some(case.faster), dir)?, dir)?);
+    }
+    let own = |runs: &[Run]| {
+        let times = runs.iter().filter_map(|run| Some(own_seconds(run.pipelines.first()?.stages.get(case.stage)?)));
+        median(&times.collect::<Vec<_>>())
+    };
+    let factor = own(&after) / own(&before);
+    let (mut predictions, mut refused) = (Vec::new(), Vec::new());
+    for run in &before {
+        match predict(run, case.stage, factor) {
+            Ok(prediction) => predictions.push(prediction),
+            Err(reason) => refused.push(reason),
+        }
+    }
+    let of = |part: fn(&Prediction) -> u64| {
+        median(&predictions.iter().map(|prediction| part(prediction) as f64 / 1e9).collect::<Vec<_>>())
+    };
+    let total = |runs: &[Run]| median(&runs.iter().map(|run| run.wall_ns as f64 / 1e9).collect::<Vec<_>>());
+    Ok(Answer {
+        before_s: total(&before),
+        factor,
+        predicted_s: of(|prediction| prediction.total_ns),
+        low_s: of(|prediction| prediction.low_ns),
+        high_s: of(|prediction| prediction.high_ns),
+        real_s: total(&after),
+        refused,
+    })
+}
+
+fn predict(run: &Run, stage: usize, factor: f64) -> Result<Prediction, String> {
+    let pipeline = run.pipelines.first().ok_or("nothing was run")?;
+    let predictor = Predictor::fit(run, pipeline)?;
+    predictor.predict(stage, Change::Work(factor)).ok_or_else(|| "the changed model comes to no end".into())
+}
+
+/// Returns the time that a stage needs for itself: on a CPU and in waits outside the pipeline.
+fn own_seconds(stage: &Stage) -> f64 {
+    let ns = stage.waits.as_ref().map_or(stage.cost.cpu_ns(), |waits| waits.running_ns + waits.other_ns);
+    ns as f64 / 1e9
+}
+
+/// Returns the pipeline's text, with one stage replaced.
+fn text(case: &Case, faster: Option<&str>, dir: &Path) -> Outcome<String> {
+    let own = std::env::current_exe()?;
+    let stages = case.before.iter().enumerate().map(|(i, before)| {
+        let text = faster.filter(|_| i == case.stage).unwrap_or(before);
+        match text.strip_prefix("stage ") {
+            Some(options) => {
+                format!("'{}' stage {options} --diary '{}/diary-{i}'", own.display(), dir.display())
+            }
+            None => text.to_owned(),
+        }
+    });
+    Ok(stages.collect::<Vec<_>>().join(" | "))
+}
+
+/// Runs a text, and returns its record with timelines.
+fn record(bench: &Bench, text: &str, dir: &Path) -> Outcome<Run> {
+    let path = dir.join("record.json");
+    let mut time = Command::new(&bench.pelton);
+    time.args(["time", "--timeline", "--json", "--output"]).arg(&path).arg("--").arg(text);
+    time.current_dir(dir).env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null());
+    let out = time.stderr(Stdio::piped()).output()?;
+    let said = || String::from_utf8_lossy(&out.stderr).into_owned();
+    let record = fs::read_to_string(&path)
+        .map_err(|error| -> Failure { format!("pelton time left no record ({error}): {}", said()).into() })?;
+    Ok(serde_json::from_str(&record)?)
+}
+
+const HEAD: &str = "\
+| case | stage | own time | before | predicted | range | real | off by | refused |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+";
+
+fn row(case: &Case, answer: &Answer) -> String {
+    format!(
+        "| {} | {} | × {:.2} | {:.2} s | {:.2} s | {:.2} to {:.2} s | {:.2} s | {:+.1} % | {} |",
+        case.name,
+        case.stage + 1,
+        answer.factor,
+        answer.before_s,
+        answer.predicted_s,
+        answer.low_s,
+        answer.high_s,
+        answer.real_s,
+        answer.off_percent(),
+        answer.refused.len()
+    )
+}
+
+fn json(case: &Case, answer: &Answer) -> Value {
+    json!({
+        "case": case.name, "stage": case.stage, "before": case.before, "faster": case.faster,
+        "factor": answer.factor, "before_s": answer.before_s, "predicted_s": answer.predicted_s,
+        "low_s": answer.low_s, "high_s": answer.high_s, "real_s": answer.real_s, "refused": answer.refused,
+    })
+}
