@@ -120,6 +120,8 @@ pub struct Measured {
     /// Interrupted by the user.
     pub interrupted: bool,
     died_by: Option<i32>,
+    /// For how long all stages but one were stopped.
+    pub held_ns: u64,
     /// What each line of a script started, if requested.
     launches: Option<Launches>,
 }
@@ -150,8 +152,8 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
         // Only the verdict needed it.
         run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages).for_each(|stage| stage.timeline = None);
     }
-    let Execution { interrupted, died_by, launches, .. } = execution;
-    Ok(Measured { run, interrupted, died_by, launches })
+    let Execution { interrupted, died_by, launches, held_ns, .. } = execution;
+    Ok(Measured { run, interrupted, died_by, held_ns, launches })
 }
 
 fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
@@ -203,7 +205,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
         run.notes
             .push(format!("interrupted: {measured} of {} runs were measured, or part of one", args.runs));
     }
-    Ok(Measured { run, interrupted: false, died_by, launches: None })
+    Ok(Measured { run, interrupted: false, died_by, held_ns: 0, launches: None })
 }
 
 /// Hidden if the output is on the same screen.
