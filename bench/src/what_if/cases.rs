@@ -51,7 +51,7 @@ pub const CASES: &[Case] = &[
     Case {
         name: "tr instead of sed",
         stage: 1,
-        before: &["cat lines", "sed y/abcdefg/ABCDEFG/", "md5sum"],
+        before: &["cat lines lines lines", "sed y/abcdefg/ABCDEFG/", "md5sum"],
         faster: "tr abcdefg ABCDEFG",
     },
     Case {
@@ -73,13 +73,13 @@ pub const CASES: &[Case] = &[
     Case {
         name: "a fixed string instead of an expression",
         stage: 1,
-        before: &["cat lines lines lines", "LC_ALL=en_US.UTF-8 grep -icE '(x|y)z[^a-z]*(x|y)$'"],
+        before: &["cat lines lines lines lines lines lines", "LC_ALL=en_US.UTF-8 grep -icE '(x|y)z[^a-z]*(x|y)$'"],
         faster: "grep -cF xyz9",
     },
     Case {
         name: "gzip -1 instead of -6",
         stage: 1,
-        before: &["cat numbers", "gzip -6", "md5sum"],
+        before: &["cat numbers numbers numbers", "gzip -6", "md5sum"],
         faster: "gzip -1",
     },
     Case {
@@ -91,7 +91,7 @@ pub const CASES: &[Case] = &[
     Case {
         name: "less work after a sort",
         stage: 2,
-        before: &["head -n 400000 lines", "LC_ALL=en_US.UTF-8 sort --parallel=1", worker!(8), "wc -l"],
+        before: &["head -n 200000 lines", "LC_ALL=en_US.UTF-8 sort --parallel=1", worker!(8), "wc -l"],
         faster: worker!(2),
     },
     Case {

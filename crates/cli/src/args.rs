@@ -320,7 +320,7 @@ pub struct TimeArgs {
     /// under `pelton run` where that is sure: a model of the pipeline, made from its record. `measure` also runs it again, once
     /// for each stage, with all other stages slowed down, which shows what a faster stage would gain
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "model",
-          conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact"])]
+          conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact", "arrivals"])]
     pub what_if: Option<How>,
 
     /// Print the JSON schema of the record, and run nothing

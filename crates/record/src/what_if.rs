@@ -12,8 +12,8 @@ pub struct WhatIf {
     pub measured_ns: u64,
     /// Its wall time in the model, with nothing changed; `None` if no model could be made.
     pub modelled_ns: Option<u64>,
-    /// CPU that other programs want in the model, in cores.
-    pub other_load_cores: f64,
+    /// The share of that time in the model for which stages waited because other programs had the cores.
+    pub other_load_share: f64,
     /// Why nothing is predicted, if nothing is.
     pub reason: Option<String>,
     /// A row for each stage, left to right. Empty if nothing is predicted.

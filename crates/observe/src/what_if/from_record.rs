@@ -28,11 +28,12 @@ struct Piece {
     end_s: f64,
     busy_s: f64,
     outside_s: f64,
+    ready_s: f64,
     read: f64,
     written: f64,
 }
 
-/// Returns the model of a pipeline, without load of other programs; or why there is none.
+/// Returns the model of a pipeline alone on the machine; or why there is none.
 pub(super) fn model(run: &Run, pipeline: &Pipeline) -> Result<Model, String> {
     if pipeline.wall_ns < SHORTEST_NS {
         return Err(format!(
@@ -58,7 +59,7 @@ pub(super) fn model(run: &Run, pipeline: &Pipeline) -> Result<Model, String> {
         pipes.push(Some(PipeModel { capacity }));
     }
     let stages = stages.into_iter().enumerate().map(|(i, segments)| stage_model(&courses, i, segments));
-    Ok(Model { stages: stages.collect(), pipes, cores: f64::from(run.machine.cores.max(1)), others: 0.0 })
+    Ok(Model { stages: stages.collect(), pipes, cores: f64::from(run.machine.cores.max(1)), caused_by_others: 0.0 })
 }
 
 fn stage_model(courses: &[Course], i: usize, segments: Vec<Segment>) -> StageModel {
@@ -78,21 +79,25 @@ fn stage_model(courses: &[Course], i: usize, segments: Vec<Segment>) -> StageMod
 }
 
 fn segments(pieces: &[Piece]) -> Vec<Segment> {
-    let segment =
-        |piece: &Piece| Segment { busy_s: piece.busy_s, outside_s: piece.outside_s, ..Segment::default() };
+    let segment = |piece: &Piece| Segment {
+        busy_s: piece.busy_s,
+        outside_s: piece.outside_s,
+        ready_s: piece.ready_s,
+        ..Segment::default()
+    };
     pieces.iter().map(segment).collect()
 }
 
 /// Joins neighbouring segments that do the same kind of work, and drops those without any.
 fn fewer(mut segments: Vec<Segment>) -> Vec<Segment> {
-    segments.retain(|segment| segment.seconds() > 0.0 || segment.reads > 0.0 || segment.writes > 0.0);
-    let total_s: f64 = segments.iter().map(Segment::seconds).sum();
+    segments.retain(|segment| segment.seconds(1.0) > 0.0 || segment.reads > 0.0 || segment.writes > 0.0);
+    let total_s: f64 = segments.iter().map(|segment| segment.seconds(1.0)).sum();
     let longest_s = total_s / MOST_SEGMENTS as f64;
     let kind = |segment: &Segment| (segment.reads > 0.0, segment.writes > 0.0);
     let mut kept: Vec<Segment> = Vec::new();
     for next in segments {
         match kept.last_mut() {
-            Some(last) if kind(last) == kind(&next) && last.seconds() + next.seconds() < longest_s => {
+            Some(last) if kind(last) == kind(&next) && last.seconds(1.0) + next.seconds(1.0) < longest_s => {
                 last.join(&next);
             }
             _ => kept.push(next),
@@ -113,20 +118,27 @@ fn course(pipeline: &Pipeline, stage: &Stage) -> Result<Course, String> {
             end_s: since_start_s(slice.start_ns + slice.length_ns),
             busy_s: slice.running_ns as f64 / 1e9,
             outside_s: slice.other_ns as f64 / 1e9,
+            ready_s: slice.cpu_wait_ns as f64 / 1e9,
             read: known(slice.read_bytes),
             written: known(slice.written_bytes),
         })
         .collect();
     let cpu_s = stage.cost.cpu_ns() as f64 / 1e9;
-    let (busy_s, outside_s) = match &stage.waits {
-        Some(waits) => (waits.running_ns as f64 / 1e9, waits.other_ns as f64 / 1e9),
-        None if pieces.iter().map(|piece| piece.outside_s).sum::<f64>() < cpu_s.max(0.02) => (cpu_s, 0.0),
+    let (busy_s, outside_s, ready_s) = match &stage.waits {
+        Some(waits) => {
+            let seconds = |ns: u64| ns as f64 / 1e9;
+            (seconds(waits.running_ns), seconds(waits.other_ns), seconds(waits.cpu_wait_ns))
+        }
+        None if pieces.iter().map(|piece| piece.outside_s).sum::<f64>() < cpu_s.max(0.02) => {
+            (cpu_s, 0.0, 0.0)
+        }
         None => return Err(format!("too few samples saw what `{}` waited for", stage.name)),
     };
     pieces.push(Piece { end_s, ..Piece::default() });
     complete(&mut pieces, busy_s, |piece| &mut piece.busy_s);
     // Waits after the last sample are not known: those before it stand for them.
     stretch(&mut pieces, outside_s, |piece| &mut piece.outside_s);
+    stretch(&mut pieces, ready_s, |piece| &mut piece.ready_s);
     complete(&mut pieces, known(stage.cost.read_bytes), |piece| &mut piece.read);
     complete(&mut pieces, known(stage.cost.written_bytes), |piece| &mut piece.written);
     let threads = if busy_s > 0.0 { (cpu_s / busy_s).max(1.0) } else { 1.0 };

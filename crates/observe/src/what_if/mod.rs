@@ -22,14 +22,8 @@ use crate::stage_label::label;
 const LARGEST_RESIDUAL: f64 = 0.15;
 /// The least that a prediction may be off either way, as a share of the time predicted.
 const LEAST_MARGIN: f64 = 0.03;
-/// The share of their time for which stages have to wait for a CPU before other programs are part of the model.
-const CONTENDED: f64 = 0.02;
-/// Fewer idle cores than this mean that programs wait for one another's cores.
-const IDLE: f64 = 0.25;
-/// Programs of others that may want each core then.
-const MOST_PER_CORE: f64 = 12.0;
-/// What each core that others want adds to [`LEAST_MARGIN`]: their load changes.
-const MARGIN_OF_LOAD: f64 = 0.01;
+/// What the part of the time that other programs cause adds to [`LEAST_MARGIN`]: their load changes.
+const MARGIN_OF_LOAD: f64 = 0.15;
 /// Halvings in the search for the load of other programs.
 const HALVINGS: usize = 10;
 /// The size to which an ordinary user may set a pipe.
@@ -44,6 +38,8 @@ pub struct Predictor<'a> {
     model: Model,
     measured_s: f64,
     modelled_s: f64,
+    /// The share of the time that other programs cause.
+    loaded_share: f64,
 }
 
 impl<'a> Predictor<'a> {
@@ -62,10 +58,12 @@ impl<'a> Predictor<'a> {
             return Err("the record has no timeline (--what-if and --timeline keep one)".into());
         }
         let measured_s = pipeline.wall_ns as f64 / 1e9;
-        let model = with_other_load(from_record::model(run, pipeline)?, run, pipeline, measured_s);
+        let model = with_other_load(from_record::model(run, pipeline)?, measured_s);
         let modelled_s =
             total_seconds(&model).ok_or("the model of this pipeline comes to no end".to_owned())?;
-        let fitted = Predictor { pipeline, model, measured_s, modelled_s };
+        let alone_s = total_seconds(&Model { caused_by_others: 0.0, ..model.clone() }).unwrap_or(modelled_s);
+        let loaded_share = (1.0 - alone_s / modelled_s).max(0.0);
+        let fitted = Predictor { pipeline, model, measured_s, modelled_s, loaded_share };
         match fitted.residual() {
             residual if residual.abs() > LARGEST_RESIDUAL => Err(format!(
                 "with nothing changed, the model of this pipeline takes {modelled_s:.2} s instead of {measured_s:.2} s"
@@ -94,7 +92,7 @@ impl<'a> Predictor<'a> {
         let all = [in_proportion, added, simulated_s];
         let (low, high) = all.iter().fold((f64::MAX, 0.0), |(low, high), s| (s.min(low), s.max(high)));
         let ns = |seconds: f64| (seconds.max(0.0) * 1e9).round() as u64;
-        let margin = LEAST_MARGIN + (MARGIN_OF_LOAD * self.model.others).min(LARGEST_RESIDUAL);
+        let margin = LEAST_MARGIN + MARGIN_OF_LOAD * self.loaded_share;
         Some(Prediction {
             total_ns: ns(in_proportion),
             low_ns: ns(low * (1.0 - margin)),
@@ -144,7 +142,7 @@ pub fn what_if(run: &Run, splittable: &[bool]) -> WhatIf {
         .collect::<Vec<_>>();
     WhatIf {
         modelled_ns: Some((predictor.modelled_s * 1e9) as u64),
-        other_load_cores: predictor.model.others,
+        other_load_share: predictor.loaded_share,
         headline: headline(pipeline, &rows),
         stages: rows,
         ..about
@@ -179,37 +177,23 @@ pub(crate) fn seconds(ns: u64) -> String {
     if seconds < 1.0 { format!("{seconds:.3} s") } else { format!("{seconds:.2} s") }
 }
 
-/// Adds the other programs that kept cores busy, as many as explain the measured time.
-fn with_other_load(model: Model, run: &Run, pipeline: &Pipeline, measured_s: f64) -> Model {
-    let most = most_other_load(run, pipeline);
-    let loaded = |others: f64| Model { others, ..model.clone() };
+/// Adds as much of the stages' waits for a CPU as explains the measured time: other programs caused it.
+fn with_other_load(model: Model, measured_s: f64) -> Model {
+    let loaded = |caused_by_others: f64| Model { caused_by_others, ..model.clone() };
     let takes_longer =
-        |others: f64| total_seconds(&loaded(others)).is_some_and(|total_s| total_s > measured_s);
-    if most <= 0.0 || takes_longer(0.0) {
+        |share: f64| total_seconds(&loaded(share)).is_some_and(|total_s| total_s > measured_s);
+    if takes_longer(0.0) {
         return model;
     }
-    let (mut low, mut high) = (0.0, most);
+    if !takes_longer(1.0) {
+        return loaded(1.0);
+    }
+    let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         (low, high) = if takes_longer(middle) { (low, middle) } else { (middle, high) };
     }
     loaded(low)
-}
-
-/// Returns the most cores that other programs may have wanted. While cores are idle, they wanted hardly more than they
-/// used; else any number of them may have waited.
-fn most_other_load(run: &Run, pipeline: &Pipeline) -> f64 {
-    let waits = || pipeline.stages.iter().filter_map(|stage| stage.waits.as_ref());
-    let runnable_ns: u64 = waits().map(|waits| waits.cpu_wait_ns).sum();
-    let life_ns: u64 = waits().map(|waits| waits.whole_ns()).sum();
-    if (runnable_ns as f64) < CONTENDED * life_ns as f64 {
-        return 0.0;
-    }
-    let cores = f64::from(run.machine.cores);
-    let used = run.total.cpu_ns() as f64 / run.wall_ns.max(1) as f64;
-    let by_others = run.observer.idle_cores.map_or(0.0, |idle| (cores - used - idle).max(0.0));
-    let hardly_idle = run.observer.idle_cores.is_some_and(|idle| idle < IDLE);
-    if hardly_idle { MOST_PER_CORE * cores } else { 2.0 * by_others + 0.25 }
 }
 
 #[cfg(test)]

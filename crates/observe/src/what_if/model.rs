@@ -9,8 +9,9 @@ pub(super) struct Model {
     pub pipes: Vec<Option<PipeModel>>,
     /// Cores of the machine.
     pub cores: f64,
-    /// Cores that other programs want all the time.
-    pub others: f64,
+    /// The share of the stages' waits for a CPU that other programs cause. What the stages cause one another comes out of the
+    /// simulation.
+    pub caused_by_others: f64,
 }
 
 /// A stage: its work in order.
@@ -35,6 +36,8 @@ pub(super) struct Segment {
     pub busy_s: f64,
     /// Seconds of waits outside the pipeline: sleep, disk, network.
     pub outside_s: f64,
+    /// Seconds of waits for a CPU.
+    pub ready_s: f64,
     /// Bytes taken out of the pipe before it.
     pub reads: f64,
     /// Bytes put into the pipe after it.
@@ -60,15 +63,16 @@ pub enum Change {
 }
 
 impl Segment {
-    /// Returns its time without contention.
-    pub fn seconds(&self) -> f64 {
-        self.busy_s + self.outside_s
+    /// Returns its time if no other stage of the pipeline is in its way.
+    pub fn seconds(&self, caused_by_others: f64) -> f64 {
+        self.busy_s + self.outside_s + self.ready_s * caused_by_others
     }
 
     /// Adds the work that follows it.
     pub fn join(&mut self, next: &Segment) {
         self.busy_s += next.busy_s;
         self.outside_s += next.outside_s;
+        self.ready_s += next.ready_s;
         self.reads += next.reads;
         self.writes += next.writes;
     }
@@ -99,6 +103,7 @@ impl StageModel {
         for segment in &mut self.segments {
             segment.busy_s *= share;
             segment.outside_s *= share;
+            segment.ready_s *= share;
         }
     }
 }

@@ -142,25 +142,25 @@ impl<'a> Simulation<'a> {
     /// than its share gets all it wants.
     fn rates(&self) -> Vec<f64> {
         let all = self.rates_at(1.0);
-        if self.cores_wanted(&all, 1.0) <= self.model.cores {
+        if self.cores_wanted(&all) <= self.model.cores {
             return all;
         }
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
-            let fits = self.cores_wanted(&self.rates_at(middle), middle) <= self.model.cores;
+            let fits = self.cores_wanted(&self.rates_at(middle)) <= self.model.cores;
             (low, high) = if fits { (middle, high) } else { (low, middle) };
         }
         self.rates_at(low)
     }
 
-    fn cores_wanted(&self, rates: &[f64], share: f64) -> f64 {
+    fn cores_wanted(&self, rates: &[f64]) -> f64 {
         let busy = |i: usize| {
             let stage = &self.model.stages[i];
             let segment = stage.segments.get(self.stages[i].segment);
             segment.map_or(0.0, |segment| rates[i] * segment.busy_s * stage.threads)
         };
-        (0..self.stages.len()).map(busy).sum::<f64>() + self.model.others * share
+        (0..self.stages.len()).map(busy).sum::<f64>()
     }
 
     /// Returns the rates if each thread gets at most this share of a core.
@@ -184,7 +184,7 @@ impl<'a> Simulation<'a> {
         if progress.ended || self.now_s < stage.start_s - INSTANT_S || self.waits_for_eof(i) {
             return 0.0;
         }
-        let alone = 1.0 / segment.seconds().max(INSTANT_S);
+        let alone = 1.0 / segment.seconds(self.model.caused_by_others).max(INSTANT_S);
         if segment.busy_s > 0.0 { alone.min(share / segment.busy_s) } else { alone }
     }
 
@@ -218,13 +218,13 @@ mod tests {
 
     /// A stage that works for so many seconds on so many megabytes.
     fn stage(busy_s: f64, outside_s: f64, reads: f64, writes: f64) -> StageModel {
-        let segment = Segment { busy_s, outside_s, reads: reads * MB, writes: writes * MB };
+        let segment = Segment { busy_s, outside_s, ready_s: 0.0, reads: reads * MB, writes: writes * MB };
         StageModel { segments: vec![segment], threads: 1.0, needs_eof_at: Some(1), ..StageModel::default() }
     }
 
     fn model(stages: Vec<StageModel>, cores: f64) -> Model {
         let pipes = vec![Some(PipeModel { capacity: 65_536.0 }); stages.len() - 1];
-        Model { stages, pipes, cores, others: 0.0 }
+        Model { stages, pipes, cores, caused_by_others: 0.0 }
     }
 
     fn assert_takes(model: &Model, expected_s: f64) {
@@ -253,12 +253,12 @@ mod tests {
         assert_takes(&two.with(0, Change::Work(0.0)), 2.0);
         // Split on one core: nothing is gained.
         assert_takes(&two.with(1, Change::Split(2)), 3.0);
-        // Another program takes half of the core from a stage alone on it.
-        let one = Model { others: 1.0, ..model(vec![stage(1.0, 0.0, 0.0, 0.0)], 1.0) };
-        assert_takes(&one, 2.0);
-        // One that wants little gets all it wants.
-        let sleeper = Model { others: 1.0, ..model(vec![stage(0.2, 0.8, 0.0, 0.0)], 1.0) };
-        assert_takes(&sleeper, 1.0);
+        // Other programs take what the stage waited for.
+        let mut waits = stage(1.0, 0.0, 0.0, 0.0);
+        waits.segments[0].ready_s = 1.0;
+        let loaded = Model { caused_by_others: 0.5, ..model(vec![waits], 1.0) };
+        assert_takes(&loaded, 1.5);
+        assert_takes(&loaded.with(0, Change::Work(0.5)), 0.75);
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
 
     /// Reads 50 MB in 1 s, computes for 1 s, and writes 50 MB in 1 s.
     fn sort() -> StageModel {
-        let part = |reads, writes| Segment { busy_s: 1.0, outside_s: 0.0, reads, writes };
+        let part = |reads, writes| Segment { busy_s: 1.0, reads, writes, ..Segment::default() };
         let segments = vec![part(50.0 * MB, 0.0), part(0.0, 0.0), part(0.0, 50.0 * MB)];
         StageModel { segments, threads: 1.0, needs_eof_at: Some(1), ..StageModel::default() }
     }
