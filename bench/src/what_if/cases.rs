@@ -73,7 +73,10 @@ pub const CASES: &[Case] = &[
     Case {
         name: "a fixed string instead of an expression",
         stage: 1,
-        before: &["cat lines lines lines lines lines lines", "LC_ALL=en_US.UTF-8 grep -icE '(x|y)z[^a-z]*(x|y)$'"],
+        before: &[
+            "cat lines lines lines lines lines lines",
+            "LC_ALL=en_US.UTF-8 grep -icE '(x|y)z[^a-z]*(x|y)$'",
+        ],
         faster: "grep -cF xyz9",
     },
     Case {

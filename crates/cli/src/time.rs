@@ -150,7 +150,10 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
     let mut run = assemble(source, &execution, started_unix_ms, environment);
     if options.observing != Observing::Timeline {
         // Only the verdict needed it.
-        run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages).for_each(|stage| stage.timeline = None);
+        run.pipelines
+            .iter_mut()
+            .flat_map(|pipeline| &mut pipeline.stages)
+            .for_each(|stage| stage.timeline = None);
     }
     let Execution { interrupted, died_by, launches, held_ns, .. } = execution;
     Ok(Measured { run, interrupted, died_by, held_ns, launches })

@@ -41,7 +41,10 @@ fn each_stage_has_its_predictions_or_there_is_a_reason() {
         Some(_) => assert!(rows.is_empty() && headline.starts_with("nothing can be predicted"), "{found}"),
         None => {
             assert_eq!(rows.len(), 3);
-            assert!(rows.iter().all(|row| is_range(&row["free"]) && is_range(&row["twice_as_fast"])), "{found}");
+            assert!(
+                rows.iter().all(|row| is_range(&row["free"]) && is_range(&row["twice_as_fast"])),
+                "{found}"
+            );
             assert!(rows[2]["larger_pipe"].is_null());
             // A sort cannot be shared by lines.
             assert!(rows[1]["split"].is_null());

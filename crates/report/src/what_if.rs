@@ -167,7 +167,8 @@ mod tests {
     fn looks_like_this() {
         let mut refused = found();
         (refused.stages, refused.reason) = (vec![], Some(String::new()));
-        refused.headline = "nothing can be predicted: there is only one stage: the time of the whole is its own".into();
+        refused.headline =
+            "nothing can be predicted: there is only one stage: the time of the whole is its own".into();
         let styles = [
             ("60 columns", samples::wide(60)),
             ("80 columns", samples::wide(80)),
@@ -179,7 +180,10 @@ mod tests {
         for (name, style) in styles {
             for found in [&found(), &refused] {
                 let lines = lines(&samples::simple(), found, &style);
-                assert!(lines.iter().all(|line| style.width.is_none_or(|width| line.width() <= width)), "{name}");
+                assert!(
+                    lines.iter().all(|line| style.width.is_none_or(|width| line.width() <= width)),
+                    "{name}"
+                );
                 let text: String = lines.iter().map(|line| line.line(style.color)).collect();
                 shown += &format!("== {name}\n{text}\n");
             }

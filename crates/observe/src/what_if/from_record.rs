@@ -59,7 +59,12 @@ pub(super) fn model(run: &Run, pipeline: &Pipeline) -> Result<Model, String> {
         pipes.push(Some(PipeModel { capacity }));
     }
     let stages = stages.into_iter().enumerate().map(|(i, segments)| stage_model(&courses, i, segments));
-    Ok(Model { stages: stages.collect(), pipes, cores: f64::from(run.machine.cores.max(1)), caused_by_others: 0.0 })
+    Ok(Model {
+        stages: stages.collect(),
+        pipes,
+        cores: f64::from(run.machine.cores.max(1)),
+        caused_by_others: 0.0,
+    })
 }
 
 fn stage_model(courses: &[Course], i: usize, segments: Vec<Segment>) -> StageModel {

@@ -77,6 +77,18 @@ impl<'a> Predictor<'a> {
         (self.measured_s - self.modelled_s) / self.measured_s
     }
 
+    /// Returns the same model on a machine with no other programs, whose time it takes for measured.
+    pub fn without_other_programs(&self) -> Option<Self> {
+        let model = Model { caused_by_others: 0.0, ..self.model.clone() };
+        let modelled_s = total_seconds(&model)?;
+        Some(Predictor { model, measured_s: modelled_s, modelled_s, loaded_share: 0.0, ..*self })
+    }
+
+    /// Returns the time of the pipeline in the model, with nothing changed.
+    pub fn modelled_seconds(&self) -> f64 {
+        self.modelled_s
+    }
+
     /// Predicts the pipeline's time with a change of one stage.
     pub fn predict(&self, stage: usize, change: Change) -> Option<Prediction> {
         self.predict_all(&[(stage, change)])
@@ -110,11 +122,7 @@ impl<'a> Predictor<'a> {
             free: self.predict(stage, Change::Work(0.0))?,
             twice_as_fast: self.predict(stage, Change::Work(0.5))?,
             split: split.map(|prediction| Split { processes: cores, prediction }),
-            larger_pipe: if small {
-                self.predict(stage, Change::PipeAfter(LARGE_PIPE_BYTES))
-            } else {
-                None
-            },
+            larger_pipe: if small { self.predict(stage, Change::PipeAfter(LARGE_PIPE_BYTES)) } else { None },
             measured_twice_as_fast: None,
         })
     }
@@ -180,8 +188,7 @@ pub(crate) fn seconds(ns: u64) -> String {
 /// Adds as much of the stages' waits for a CPU as explains the measured time: other programs caused it.
 fn with_other_load(model: Model, measured_s: f64) -> Model {
     let loaded = |caused_by_others: f64| Model { caused_by_others, ..model.clone() };
-    let takes_longer =
-        |share: f64| total_seconds(&loaded(share)).is_some_and(|total_s| total_s > measured_s);
+    let takes_longer = |share: f64| total_seconds(&loaded(share)).is_some_and(|total_s| total_s > measured_s);
     if takes_longer(0.0) {
         return model;
     }

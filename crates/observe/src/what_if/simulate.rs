@@ -73,8 +73,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn has_lost_its_reader(&self, i: usize) -> bool {
-        let writes = !self.model.stages[i].outlives_reader
-            && self.model.pipes.get(i).is_some_and(Option::is_some);
+        let writes =
+            !self.model.stages[i].outlives_reader && self.model.pipes.get(i).is_some_and(Option::is_some);
         writes && self.stages.get(i + 1).is_some_and(|reader| reader.ended)
     }
 
