@@ -23,7 +23,9 @@ const LARGEST_RESIDUAL: f64 = 0.15;
 /// The least that a prediction may be off either way, as a share of the time predicted.
 const LEAST_MARGIN: f64 = 0.03;
 /// What the part of the time that other programs cause adds to [`LEAST_MARGIN`]: their load changes.
-const MARGIN_OF_LOAD: f64 = 0.15;
+const MARGIN_OF_LOAD: f64 = 0.4;
+/// From this share up, the sentence mentions it.
+const MUCH_LOAD: f64 = 0.2;
 /// Halvings in the search for the load of other programs.
 const HALVINGS: usize = 10;
 /// The size to which an ordinary user may set a pipe.
@@ -151,7 +153,7 @@ pub fn what_if(run: &Run, splittable: &[bool]) -> WhatIf {
     WhatIf {
         modelled_ns: Some((predictor.modelled_s * 1e9) as u64),
         other_load_share: predictor.loaded_share,
-        headline: headline(pipeline, &rows),
+        headline: headline(pipeline, &rows) + &load(predictor.loaded_share),
         stages: rows,
         ..about
     }
@@ -177,6 +179,14 @@ fn headline(pipeline: &Pipeline, rows: &[StageWhatIf]) -> String {
         ),
         _ => format!("no stage alone makes the whole clearly faster than {measured}: work on several"),
     }
+}
+
+/// Says how much of the time other programs caused, if it is much.
+fn load(share: f64) -> String {
+    if share < MUCH_LOAD {
+        return String::new();
+    }
+    format!("; other programs caused {:.0}% of that time: measure again when they are done", share * 100.0)
 }
 
 /// Formats a time for a sentence: `0.251 s`, `3.15 s`.

@@ -165,3 +165,35 @@ fn what_cannot_be_predicted_is_refused_with_a_reason() {
     let idle = run(vec![stage("a", &idle), stage("b", &vec![(1, 0, 500, 0); 100])]);
     assert!(reason(&idle).starts_with("with nothing changed"), "{}", reason(&idle));
 }
+
+#[test]
+fn the_verdict_says_what_work_on_other_stages_would_gain() {
+    let advice = crate::verdict::judge(&busy_middle()).advice.expect("advice");
+    let expected = "only a faster stage 2 (sed) or splitting its input over the idle cores helps: with any other stage free, \
+                    the whole would still take 1.00 s of 1.00 s";
+    assert_eq!(advice, expected);
+    let mut bare = busy_middle();
+    bare.pipelines[0].stages[0].timeline = None;
+    let advice = crate::verdict::judge(&bare).advice.expect("advice");
+    assert!(advice.ends_with("that is where most is to be gained, 100% of the time"), "{advice}");
+}
+
+#[test]
+fn waits_that_other_programs_cause_stay_in_proportion_and_widen_the_range() {
+    // Each stage waits for a CPU as long as it computes.
+    let half = |did: Did| vec![did; 100];
+    let mut loaded = run(vec![stage("sed", &half((5, 0, 0, 1000))), stage("wc", &half((1, 0, 1000, 0)))]);
+    for stage in &mut loaded.pipelines[0].stages {
+        let waits = stage.waits.as_mut().expect("waits");
+        (waits.cpu_wait_ns, waits.starved_ns) = (waits.running_ns, waits.starved_ns - waits.running_ns);
+        for slice in stage.timeline.iter_mut().flatten() {
+            (slice.cpu_wait_ns, slice.starved_ns) = (slice.running_ns, slice.starved_ns - slice.running_ns);
+        }
+    }
+    let said = what_if(&loaded, &[]);
+    assert_near(said.stages[0].twice_as_fast, 500);
+    assert!((0.45..0.55).contains(&said.other_load_share), "{}", said.other_load_share);
+    let quiet = what_if(&busy_middle(), &[]).stages[1].twice_as_fast;
+    let width = |prediction: Prediction| prediction.high_ns - prediction.low_ns;
+    assert!(width(said.stages[0].twice_as_fast) > 3 * width(quiet));
+}

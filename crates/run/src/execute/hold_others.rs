@@ -5,6 +5,7 @@
 //! Coz (Curtsinger and Berger, SOSP 2015) does to the threads of one program. Pipes are as large as they may be: while the
 //! others are stopped, the stage goes on with what is in them.
 
+use pelton_sys::signals::{CONT, Requests, STOP, die_by};
 use pelton_sys::{clock, pidfd, procfs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -27,8 +28,6 @@ pub(super) const PIPE_BYTES: usize = 1 << 20;
 const STOP_NS: u64 = 1_000_000;
 /// The interval between two looks at the stage's CPU time.
 const LOOK: Duration = Duration::from_micros(300);
-const SIGCONT: i32 = 18;
-const SIGSTOP: i32 = 19;
 
 /// A thread that stops and continues the others.
 pub(super) struct Holding {
@@ -59,6 +58,8 @@ impl Holding {
 }
 
 fn hold_until(over: &AtomicBool, own: u32, share: f64, others: &[(u32, OwnedFd)]) -> u64 {
+    // Nobody stays stopped if this process is asked to end. The caller itself watches for interrupts.
+    let requests = Requests::watch().ok();
     let mut held_ns = 0;
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK);
@@ -67,6 +68,9 @@ fn hold_until(over: &AtomicBool, own: u32, share: f64, others: &[(u32, OwnedFd)]
         let due_ns = ((used_ns as f64 * share) as u64).saturating_sub(held_ns);
         if due_ns >= STOP_NS {
             held_ns += stop_for(due_ns, others);
+        }
+        if let Some(signal) = requests.as_ref().and_then(|requests| requests.taken().first().copied()) {
+            die_by(signal);
         }
     }
     held_ns
@@ -77,9 +81,9 @@ fn stop_for(ns: u64, others: &[(u32, OwnedFd)]) -> u64 {
     let start_ns = clock::now_ns();
     let descendants: Vec<OwnedFd> = others.iter().flat_map(|(pid, _)| descendants(*pid)).collect();
     let all = || others.iter().map(|(_, process)| process).chain(&descendants);
-    all().for_each(|process| pidfd::send(process.as_fd(), SIGSTOP));
+    all().for_each(|process| pidfd::send(process.as_fd(), STOP));
     std::thread::sleep(Duration::from_nanos(ns));
-    all().for_each(|process| pidfd::send(process.as_fd(), SIGCONT));
+    all().for_each(|process| pidfd::send(process.as_fd(), CONT));
     clock::now_ns() - start_ns
 }
 
