@@ -36,6 +36,7 @@ mod sweep;
 mod tiny;
 pub mod truth;
 mod verdict;
+mod what_if;
 
 use std::path::PathBuf;
 
@@ -72,6 +73,7 @@ const ALL: &[Benchmark] = &[
     ("find", find::run),
     ("copy", copy::run),
     ("truth", truth::run),
+    ("what-if", what_if::run),
     ("sweep", sweep::run),
     ("limit", limit::run),
 ];

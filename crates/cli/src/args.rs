@@ -6,6 +6,7 @@ use crate::json::JsonArgs;
 use crate::shared_options::{PassArgs, ReportArgs, SourceArgs, SwitchArgs, parse_interval};
 use crate::size::parse_size;
 use crate::terminal::When;
+use crate::what_if::How;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -243,6 +244,7 @@ Examples:
   pelton time --exact 'a | b | c'                    what each stage waits for, traced instead of sampled
   pelton time --html run.html 'a | b | c'            a page: what each stage did when
   pelton time --arrivals 'producer | sort | head'    does anything come before all is generated?
+  pelton time --what-if 'a | b | c'                  what would a faster stage gain?
   pelton time --live 'a | b' > out                   the same figures while it runs
   pelton time -p 'a | b'                             as POSIX `time -p`
 
@@ -313,6 +315,13 @@ pub struct TimeArgs {
     /// lack their privilege
     #[arg(long, conflicts_with_all = ["runs", "warmup", "threads", "syscalls"])]
     pub exact: bool,
+
+    /// Predict what the whole would take if one stage were free, twice as fast, split over the cores or given a larger pipe, and
+    /// under `pelton run` where that is sure: a model of the pipeline, made from its record. `measure` also runs it again, once
+    /// for each stage, with all other stages slowed down, which shows what a faster stage would gain
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "model",
+          conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact", "arrivals"])]
+    pub what_if: Option<How>,
 
     /// Print the JSON schema of the record, and run nothing
     #[arg(long, exclusive = true)]

@@ -1,7 +1,7 @@
 //! What `pelton run` would save, for the reader of a report of `pelton time`.
 
 use crate::source::Source;
-use pelton_record::Run;
+use pelton_record::{Prediction, Run};
 use pelton_report::units;
 use pelton_run::{Environment, Switches};
 
@@ -22,6 +22,20 @@ pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool
 }
 
 fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
+    let (cpu_ns, ratio) = saving(run, source, environment)?;
+    advice(cpu_ns, run.wall_ns, ratio)
+}
+
+/// Returns the time that `pelton run` would take at most, if that is sure. It is a native pass of one thread.
+pub fn native_time(run: &Run, source: &Source, environment: &Environment) -> Option<Prediction> {
+    let (cpu_ns, ratio) = saving(run, source, environment)?;
+    let total_ns = (cpu_ns as f64 / ratio) as u64;
+    // The costs of kernels were measured on a slow machine.
+    (total_ns < run.wall_ns).then_some(Prediction { total_ns, low_ns: total_ns / 2, high_ns: total_ns })
+}
+
+/// Returns the CPU time of the run, and how many times less `pelton run` would take, if that is sure.
+fn saving(run: &Run, source: &Source, environment: &Environment) -> Option<(u64, f64)> {
     let Source::Text(request, plan) = source else { return None };
     let [pipeline] = run.pipelines.as_slice() else { return None };
     let cpu_ns: u64 = pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum();
@@ -34,7 +48,7 @@ fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<S
     if !one.planned.is_one_pass() || !estimate.not_counted.is_empty() {
         return None;
     }
-    advice(cpu_ns, run.wall_ns, estimate.ratio())
+    Some((cpu_ns, estimate.ratio()))
 }
 
 /// Whether a pipeline that took this CPU time and this time computed for most of it.

@@ -41,6 +41,7 @@ mod terminal;
 mod time;
 mod verify;
 mod watch;
+mod what_if;
 
 use args::{Cli, Verb};
 use clap::CommandFactory;

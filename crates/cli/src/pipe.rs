@@ -52,8 +52,7 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         log_call(file, args.line[0], &pelton_run::explain(&plan, &request, &environment, switches, false))
             .map_err(|error| Failure::new(format!("cannot write '{}': {error}", file)))?;
     }
-    let options =
-        Options { observing: Observing::No, native, progress: None, live: None, in_place: true, lines: None };
+    let options = Options { observing: Observing::No, native, in_place: true, ..Options::FAITHFULLY };
     run::text(&request, &plan, &environment, &options)
 }
 

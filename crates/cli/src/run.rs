@@ -60,6 +60,7 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 live: None,
                 in_place: false,
                 lines: None,
+                hold_others: None,
             };
             text(&request, &plan, &environment, &options)
         }

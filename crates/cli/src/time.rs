@@ -16,6 +16,7 @@ use crate::syscalls;
 use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::watch;
+use crate::what_if;
 use pelton_record::Run;
 use pelton_report::Format;
 use pelton_run::{Environment, Execution, Launches, Observing, Options};
@@ -54,6 +55,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             () if args.syscalls => Observing::Syscalls,
             () if args.exact => Observing::Exact,
             () if args.html.is_some() || args.trace.is_some() || args.timeline => Observing::Timeline,
+            () if args.what_if.is_some() => Observing::Timeline,
             () if args.outside => Observing::Yes,
             () => Observing::Inside,
         };
@@ -73,6 +75,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         }
         inside::add_start_cost(&mut measured.run, &environment);
         gains = gain::advise(&mut measured.run, &source, &environment);
+        if let Some(how) = args.what_if {
+            what_if::add(&mut measured.run, &source, &environment, how)?;
+        }
         if let Source::Words(words) = &source {
             measured.run.notes.extend(misunderstood::readers_beside(words));
         }
@@ -115,6 +120,8 @@ pub struct Measured {
     /// Interrupted by the user.
     pub interrupted: bool,
     died_by: Option<i32>,
+    /// For how long all stages but one were stopped.
+    pub held_ns: u64,
     /// What each line of a script started, if requested.
     launches: Option<Launches>,
 }
@@ -140,9 +147,16 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
                 .map_err(|error| Failure::io("cannot run the pipeline", &error))?
         }
     };
-    let run = assemble(source, &execution, started_unix_ms, environment);
-    let Execution { interrupted, died_by, launches, .. } = execution;
-    Ok(Measured { run, interrupted, died_by, launches })
+    let mut run = assemble(source, &execution, started_unix_ms, environment);
+    if options.observing != Observing::Timeline {
+        // Only the verdict needed it.
+        run.pipelines
+            .iter_mut()
+            .flat_map(|pipeline| &mut pipeline.stages)
+            .for_each(|stage| stage.timeline = None);
+    }
+    let Execution { interrupted, died_by, launches, held_ns, .. } = execution;
+    Ok(Measured { run, interrupted, died_by, held_ns, launches })
 }
 
 fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
@@ -194,7 +208,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
         run.notes
             .push(format!("interrupted: {measured} of {} runs were measured, or part of one", args.runs));
     }
-    Ok(Measured { run, interrupted: false, died_by, launches: None })
+    Ok(Measured { run, interrupted: false, died_by, held_ns: 0, launches: None })
 }
 
 /// Hidden if the output is on the same screen.

@@ -5,6 +5,7 @@
 
 use crate::bottleneck::{Awaited, partner, waits_most_for};
 use crate::stage_label::label;
+use crate::what_if::{Predictor, seconds};
 use pelton_record::{Bottleneck, BottleneckKind, How, Pipeline, Run, Stage};
 
 type Rule = fn(&Scene<'_>) -> Option<String>;
@@ -53,8 +54,8 @@ impl Scene<'_> {
     }
 }
 
-/// From this share of the time up, no other stage matters.
-const MOST_OF_THE_TIME: f64 = 0.7;
+/// Other stages matter if one of them, free, leaves less than this share of the time.
+const STILL_MOST: f64 = 0.9;
 
 fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
     let turns = scene.stage.threads.as_ref()?.turns.as_ref()?;
@@ -155,17 +156,9 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
     // Other programs may use the cores that this run left idle.
     let left = f64::from(scene.run.machine.cores) - scene.cores_used;
     let idle = scene.run.observer.idle_cores.map_or(left, |idle| idle.min(left));
-    let others = if scene.bottleneck.share >= MOST_OF_THE_TIME {
-        "work on any other stage is lost".to_owned()
-    } else {
-        format!("that is where most is to be gained, {:.0}% of the time", scene.bottleneck.share * 100.0)
-    };
     Some(if idle >= 0.7 {
-        format!(
-            "only a faster {} or splitting its input over the idle core{} helps; {others}",
-            scene.here(),
-            if idle >= 1.7 { "s" } else { "" }
-        )
+        let cores = if idle >= 1.7 { "idle cores" } else { "idle core" };
+        only_a_faster_one(scene, cores)
     } else if left >= 0.7 {
         format!(
             "other programs keep the cores busy that it left: less work helps, first of all in {}, or a quieter machine",
@@ -174,4 +167,31 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
     } else {
         format!("all cores are busy: only less work makes it faster, first of all in {}", scene.here())
     })
+}
+
+/// Advises on the bottleneck, and says what the whole would take at best without the work of another stage, if the
+/// record has a timeline whose model reproduces the run.
+fn only_a_faster_one(scene: &Scene<'_>, cores: &str) -> String {
+    let here = scene.here();
+    let model = Predictor::fit(scene.run, scene.pipeline).ok();
+    let Some(others) = model.and_then(|model| model.best_of_others(scene.bottleneck.stage)) else {
+        return format!(
+            "only a faster {here} or splitting its input over the {cores} helps; that is where most is to be gained, \
+             {:.0}% of the time",
+            scene.bottleneck.share * 100.0
+        );
+    };
+    let (others_ns, wall_ns) = (others.total_ns.min(scene.pipeline.wall_ns), scene.pipeline.wall_ns);
+    let (best, took) = (seconds(others_ns), seconds(wall_ns));
+    if others_ns as f64 >= STILL_MOST * wall_ns as f64 {
+        format!(
+            "only a faster {here} or splitting its input over the {cores} helps: with any other stage free, the whole \
+             would still take {best} of {took}"
+        )
+    } else {
+        format!(
+            "a faster {here}, or splitting its input over the {cores}, helps; so does another stage: with one of them free, \
+             the whole would take {best} of {took} (--what-if)"
+        )
+    }
 }

@@ -161,6 +161,7 @@ mod tests {
             repeats: None,
             arrivals: None,
             lines: None,
+            what_if: None,
         }
     }
 

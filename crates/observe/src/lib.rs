@@ -21,6 +21,7 @@ mod stage_label;
 mod tree;
 mod verdict;
 mod watch;
+pub mod what_if;
 mod wiring;
 
 pub use bounded_timeline::{Course, Stretch};

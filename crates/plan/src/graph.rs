@@ -132,6 +132,9 @@ pub struct StageNote {
     pub stops_early: Option<bool>,
     /// Whether threads can share its records, and why not. `None` if it stays a process, or does not say.
     pub sharing: Option<String>,
+    /// Whether several processes can share its input, since it treats each line by itself.
+    #[serde(skip)]
+    pub shareable: bool,
     /// Whether it ends when it is done (`head`), not only on a problem with its input (`join`).
     #[serde(skip)]
     pub ends_when_enough: bool,

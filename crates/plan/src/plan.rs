@@ -82,6 +82,7 @@ fn split(candidates: Vec<Candidate>, native: Vec<bool>, surroundings: &Surroundi
         let facts = accepted.as_ref().map(|accepted| &accepted.facts);
         let plain = candidate.text.filter(|text| !text.chars().any(char::is_control));
         let shown = plain.unwrap_or_else(|| shown(&candidate.name, &candidate.args));
+        let shareable = candidate.stateless.is_ok() || facts.is_some_and(Facts::treats_lines_alike);
         let rate = cost::rate(&candidate.name, &candidate.args)
             .map(|rate| rate.reading(accepted.as_deref()).mapping(accepted.as_deref()));
         stages.push(StageNote {
@@ -93,6 +94,7 @@ fn split(candidates: Vec<Candidate>, native: Vec<bool>, surroundings: &Surroundi
             blocks_until_eof: facts.map(|facts| facts.output.blocks_until_eof),
             stops_early: facts.map(Facts::stops_early),
             sharing: facts.filter(|_| native).and_then(|facts| facts.sharing.clone()),
+            shareable,
             ends_when_enough: facts.is_some_and(|facts| facts.input.stops_early == Some(EarlyStop::Done)),
             rate,
         });

@@ -26,6 +26,7 @@ pub mod threads;
 mod timeline;
 mod verdict;
 mod waits;
+mod what_if;
 
 pub use arrivals::{Arrivals, Batch};
 pub use buffered::{Buffered, BufferedStream};
@@ -42,6 +43,7 @@ pub use span::Span;
 pub use timeline::Slice;
 pub use verdict::{Bottleneck, BottleneckKind, Verdict};
 pub use waits::{Elsewhere, Exact, Waits};
+pub use what_if::{Prediction, Split, StageWhatIf, WhatIf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +90,9 @@ pub struct Run {
     /// What each line of a script cost, if a script was run.
     #[serde(default)]
     pub lines: Option<Lines>,
+    /// What the longest pipeline would take with faster stages, if that was asked for (`pelton time --what-if`).
+    #[serde(default)]
+    pub what_if: Option<WhatIf>,
 }
 
 /// The machine a run was made on.

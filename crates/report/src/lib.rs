@@ -32,6 +32,7 @@ mod syscalls;
 pub mod text;
 mod threads;
 pub mod units;
+mod what_if;
 
 pub use comparison::{comparison, growths};
 pub use formats::{Format, UnknownFormat, json::compact, json::pretty, json::schema, render};

@@ -16,17 +16,25 @@ pub fn widths<'c, const N: usize>(
 
 /// Renders a table whose first column is a name, to the left, and whose others are figures.
 pub fn named<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> Vec<Pieces> {
-    let widths = widths(heads, rows.iter());
-    let line = |role: Role, cells: &[String; N]| {
+    let head = (Role::Dim, heads.map(str::to_owned).to_vec());
+    let rows = rows.iter().map(|cells| (Role::Plain, cells.to_vec()));
+    roled(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+}
+
+/// Renders such a table, whose first row holds the heads, with a role for each row. All rows have the same number of cells.
+pub fn roled(rows: &[(Role, Vec<String>)]) -> Vec<Pieces> {
+    let columns = rows.first().map_or(0, |(_, heads)| heads.len());
+    let width = |column: usize| rows.iter().map(|(_, cells)| text::width(&cells[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |(role, cells): &(Role, Vec<String>)| {
         let mut line = Pieces::one(Role::Plain, "    ");
-        line.push(role, cells[0].clone());
-        line.blanks(widths[0] - text::width(&cells[0]));
-        for (cell, width) in cells.iter().zip(&widths).skip(1) {
-            line.blanks(2 + width - text::width(cell));
-            line.push(role, cell.clone());
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let gap = width - text::width(cell);
+            line.blanks(if column == 0 { 0 } else { 2 + gap });
+            line.push(*role, cell.clone());
+            line.blanks(if column == 0 { gap } else { 0 });
         }
         line
     };
-    let head = line(Role::Dim, &heads.map(str::to_owned));
-    std::iter::once(head).chain(rows.iter().map(|cells| line(Role::Plain, cells))).collect()
+    rows.iter().map(line).collect()
 }

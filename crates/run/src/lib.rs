@@ -27,7 +27,8 @@ mod stage;
 
 pub use environ::Environment;
 pub use execute::{
-    Execution, Observing, Options, ShowLive, command, execute, execute_command, replacement, shell_call,
+    Execution, HoldOthers, Observing, Options, ShowLive, command, execute, execute_command, replacement,
+    shell_call,
 };
 pub use lines::add_lines;
 pub use lookup::find as find_program;
@@ -36,6 +37,7 @@ pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory, set_nice
 pub use parts::{set_declared, set_part_bytes};
 pub use pelton_commands::stateless::Declared;
 pub use pelton_observe::inside::Launches;
+pub use pelton_observe::what_if::what_if;
 pub use pelton_observe::{Compared, compare, each_run, scaling_exponent, summarise};
 pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;

@@ -34,6 +34,7 @@ pub fn assemble(
         repeats: None,
         arrivals: None,
         lines: None,
+        what_if: None,
     };
     for pipeline in &mut run.pipelines {
         forget_what_was_spliced(pipeline);

@@ -163,6 +163,8 @@ pub fn ignore_file_size_signal() {
 pub const TERM: i32 = libc::SIGTERM;
 /// Ends a process at once.
 pub const KILL: i32 = libc::SIGKILL;
+/// Stops a process.
+pub const STOP: i32 = libc::SIGSTOP;
 /// Continues a stopped process.
 pub const CONT: i32 = libc::SIGCONT;
 /// The signal that ends a writer without a reader.

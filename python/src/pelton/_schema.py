@@ -124,6 +124,8 @@ class Run(Record):
         total: The sum of all rows and of `Run.left_behind`; its `wall_ns` is the run's.
         verdict: The answer in words.
         wall_ns: Wall time from the start of the first stage to the end of the last one.
+        what_if: What the longest pipeline would take with faster stages, if that was asked for
+            (`pelton time --what-if`).
     """
 
     exit_status: int
@@ -143,6 +145,7 @@ class Run(Record):
     arrivals: Arrivals | None = None
     lines: Lines | None = None
     repeats: Repeats | None = None
+    what_if: WhatIf | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
@@ -156,6 +159,7 @@ class Run(Record):
         "repeats": ("one", "Repeats"),
         "total": ("one", "Cost"),
         "verdict": ("one", "Verdict"),
+        "what_if": ("one", "WhatIf"),
     }
 
 
@@ -1437,6 +1441,109 @@ class StageRepeats(Record):
 
 
 @dataclass(frozen=True)
+class WhatIf(Record):
+    """Describes predictions for one pipeline of a run (`pelton time --what-if`).
+
+    Attributes:
+        headline: One sentence: the stage in which most is gained, or why nothing is predicted.
+        measured_ns: Wall time of that pipeline as measured.
+        modelled_ns: Its wall time in the model, with nothing changed; None if no model could be
+            made.
+        native: The time under `pelton run`, if it is sure that all stages run natively, at
+            known costs. Often it takes less.
+        other_load_share: The share of that time in the model for which stages waited because
+            other programs had the cores.
+        pipeline: Index into `Run.pipelines`.
+        reason: Why nothing is predicted, if nothing is.
+        stages: A row for each stage, left to right. Empty if nothing is predicted.
+    """
+
+    headline: str
+    measured_ns: int
+    other_load_share: float
+    pipeline: int
+    stages: tuple[StageWhatIf, ...]
+    modelled_ns: int | None = None
+    native: Prediction | None = None
+    reason: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "native": ("one", "Prediction"),
+        "stages": ("many", "StageWhatIf"),
+    }
+
+
+@dataclass(frozen=True)
+class Prediction(Record):
+    """Describes a wall time of the whole pipeline, with the range in which it is expected.
+
+    Attributes:
+        high_ns: The upper end of the range.
+        low_ns: The lower end of the range.
+        total_ns: The most probable time.
+    """
+
+    high_ns: int
+    low_ns: int
+    total_ns: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class StageWhatIf(Record):
+    """Describes what the pipeline would take if this stage were changed, and no other.
+
+    Attributes:
+        free: If its work took no time.
+        larger_pipe: If the pipe after it held 1 MiB; None for the last stage, and where it does
+            so already.
+        measured_twice_as_fast: If its work took half of the time, measured by slowing down all
+            others (`--what-if=measure`).
+        split: If several processes shared its input; None unless it treats each line by itself,
+            or on a single core.
+        stage: Index into the pipeline's stages.
+        twice_as_fast: If its work took half of the time.
+    """
+
+    free: Prediction
+    stage: int
+    twice_as_fast: Prediction
+    larger_pipe: Prediction | None = None
+    measured_twice_as_fast: Prediction | None = None
+    split: Split | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "free": ("one", "Prediction"),
+        "larger_pipe": ("one", "Prediction"),
+        "measured_twice_as_fast": ("one", "Prediction"),
+        "split": ("one", "Split"),
+        "twice_as_fast": ("one", "Prediction"),
+    }
+
+
+@dataclass(frozen=True)
+class Split(Record):
+    """Describes a stage shared by several processes.
+
+    Attributes:
+        prediction: What the pipeline would take.
+        processes: How many processes.
+    """
+
+    prediction: Prediction
+    processes: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "prediction": ("one", "Prediction"),
+    }
+
+
+@dataclass(frozen=True)
 class Diagnosis(Record):
     """Describes one look at running processes.
 
@@ -1534,15 +1641,18 @@ CLASSES: Mapping[str, type[Record]] = {
     "PipeFill": PipeFill,
     "PipeUse": PipeUse,
     "Pipeline": Pipeline,
+    "Prediction": Prediction,
     "Process": Process,
     "ProcessTree": ProcessTree,
     "Repeats": Repeats,
     "Run": Run,
     "Slice": Slice,
     "Span": Span,
+    "Split": Split,
     "Stack": Stack,
     "Stage": Stage,
     "StageRepeats": StageRepeats,
+    "StageWhatIf": StageWhatIf,
     "Syscall": Syscall,
     "Syscalls": Syscalls,
     "Thread": Thread,
@@ -1556,5 +1666,6 @@ CLASSES: Mapping[str, type[Record]] = {
     "Verdict": Verdict,
     "Wait": Wait,
     "Waits": Waits,
+    "WhatIf": WhatIf,
     "Within": Within,
 }

@@ -64,6 +64,12 @@ impl Facts {
         self.input.stops_early.is_some()
     }
 
+    /// Whether its kind of work treats each line by itself, whatever stands around it.
+    pub fn treats_lines_alike(&self) -> bool {
+        let alike = matches!(self.class, Class::Copy | Class::ByteMap(_) | Class::LineFilter);
+        alike && !self.stops_early()
+    }
+
     /// Whether it only copies its input.
     pub fn only_copies(&self) -> bool {
         match &self.class {

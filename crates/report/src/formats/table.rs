@@ -24,7 +24,7 @@ use crate::{
     inside,
     layout::Sheet,
     paint::{Pieces, Role},
-    process_tree, prose, syscalls, text, threads,
+    process_tree, prose, syscalls, text, threads, what_if,
 };
 
 /// Renders a record as tables with the verdict below them. Tables about its rows come from the whole record.
@@ -55,6 +55,10 @@ pub fn render(subject: &Subject<'_>, style: &Style) -> String {
     if let Some(arrivals) = &whole.arrivals {
         lines.push(Pieces::default());
         lines.extend(arrivals::lines(arrivals, style));
+    }
+    if let Some(found) = &whole.what_if {
+        lines.push(Pieces::default());
+        lines.extend(what_if::lines(whole, found, style));
     }
     for paragraphs in [prose::verdict(run, style), prose::notes(run, style)] {
         if !paragraphs.is_empty() {

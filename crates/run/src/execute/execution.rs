@@ -23,4 +23,6 @@ pub struct Execution {
     pub observer: Observer,
     /// What the shell that ran the whole text started from which line, if requested.
     pub launches: Option<Launches>,
+    /// For how long all stages but one were stopped ([`HoldOthers`](super::HoldOthers)).
+    pub held_ns: u64,
 }

@@ -1,6 +1,7 @@
 //! Executes a plan: starts stages, waits for them, and keeps a shell's state.
 
 mod execution;
+mod hold_others;
 mod lists;
 mod options;
 mod recording;
@@ -10,6 +11,7 @@ mod spawning;
 mod supervision;
 
 pub use execution::Execution;
+pub use hold_others::HoldOthers;
 pub use options::{Observing, Options, ShowLive};
 pub use replacement::{replacement, shell_call};
 
@@ -43,6 +45,7 @@ pub fn execute(
     let mut runner = Runner::new(options.observing)?;
     runner.show_live = options.live;
     runner.lines = options.lines;
+    runner.hold_others = options.hold_others.filter(|_| options.observing.measures());
     runner.show = options.progress.filter(|_| options.observing == Observing::No);
     if runner.show.is_some() {
         progress::prepare();

@@ -4,6 +4,7 @@ use pelton_plan::Switches;
 use pelton_record::live::Snapshot;
 use pelton_sys::follow::LinePlace;
 
+use super::hold_others::HoldOthers;
 use crate::progress::ShowProgress;
 
 /// What to measure.
@@ -13,7 +14,8 @@ pub enum Observing {
     No,
     /// Accounts for every stage, and samples what it waits for.
     Yes,
-    /// As `Yes`, and follows all processes started by a single stage.
+    /// As `Yes`, and follows all processes started by a single stage. Of several stages, it records the activity over time,
+    /// for the verdict.
     Inside,
     /// As `Inside`, and records each stage's activity over time.
     Timeline,
@@ -53,6 +55,8 @@ pub struct Options {
     pub in_place: bool,
     /// Where the shell that runs the whole text keeps its line number, if processes are reported by line.
     pub lines: Option<LinePlace>,
+    /// The stage to make faster in effect, by slowing all others, if observed.
+    pub hold_others: Option<HoldOthers>,
 }
 
 impl Options {
@@ -64,6 +68,7 @@ impl Options {
         live: None,
         in_place: false,
         lines: None,
+        hold_others: None,
     };
 }
 

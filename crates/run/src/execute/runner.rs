@@ -1,6 +1,7 @@
 //! The state of the processes that run a text.
 
 use super::execution::Execution;
+use super::hold_others::HoldOthers;
 use super::options::{Observing, ShowLive};
 use crate::progress::{self, ShowProgress};
 use crate::rows::Account;
@@ -46,6 +47,7 @@ pub(super) struct Runner {
     pub(super) live: Option<Live>,
     pub(super) shown_ns: u64,
     pub(super) lines: Option<LinePlace>,
+    pub(super) hold_others: Option<HoldOthers>,
     /// Children that do not belong to the text: those of this process before it became pelton (`cmd & exec
     /// pelton …`), and those that count system calls.
     pub(super) had_before: Vec<u32>,
@@ -83,6 +85,7 @@ impl Runner {
             live: None,
             shown_ns: 0,
             lines: None,
+            hold_others: None,
             had_before,
         })
     }

@@ -1,5 +1,6 @@
 //! Starts the stages of a pipeline: processes, native workers, and what the shell runs.
 
+use super::hold_others::{Holding, PIPE_BYTES};
 use super::options::Observing;
 use super::runner::{Runner, Started};
 use crate::builtin_output::prints_without_programs;
@@ -82,7 +83,10 @@ impl Runner {
         let total_bytes = self.total_bytes.take();
         self.watch = self.show.map(|show| progress::Watch::new(show, self.begun, total_bytes, &pids));
         self.begun += 1;
-        let (starts, mut endings) = self.wait_for(started)?;
+        let holding = self.hold_others.and_then(|hold| Holding::start(hold, &pids));
+        let waited = self.wait_for(started);
+        self.execution.held_ns += holding.map_or(0, Holding::finish);
+        let (starts, mut endings) = waited?;
         let mut ends: Vec<(u32, Ended)> = Vec::with_capacity(pipeline.stages.len());
         for ((pid, (stages, statuses)), ending) in pids.into_iter().zip(told).zip(&mut endings) {
             let told = statuses.map(native::told);
@@ -121,6 +125,9 @@ impl Runner {
                 unit => unit,
             };
             let next = if i + 1 < count { Some(pipe::pipe()?) } else { None };
+            if let Some(pipe) = next.as_ref().filter(|_| self.hold_others.is_some()) {
+                pipe::enlarge(pipe.write.as_fd(), PIPE_BYTES);
+            }
             // pipefail shows whether a stage has printed before its reader ends.
             let prints_first = next.is_some()
                 && around.has_pipefail()
@@ -193,6 +200,8 @@ impl Runner {
                     Observing::Syscalls => Watched::start_traced(pid, gate, edges),
                     Observing::Exact => Watched::start_exact(pid, gate, edges),
                     Observing::Threads => Watched::start(pid, gate, edges).with_threads(),
+                    // Several stages need it for their verdict.
+                    Observing::Inside if !alone => Watched::start(pid, gate, edges).with_timeline(),
                     Observing::Timeline => Watched::start(pid, gate, edges).with_timeline(),
                     Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),
                 };
