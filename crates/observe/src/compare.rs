@@ -161,6 +161,7 @@ mod tests {
             repeats: None,
             arrivals: None,
             lines: None,
+            sampled_from_ns: None,
         }
     }
 

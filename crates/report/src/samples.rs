@@ -176,6 +176,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         repeats: None,
         arrivals: None,
         lines: None,
+        sampled_from_ns: None,
     }
 }
 

@@ -69,6 +69,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
         repeats: None,
         arrivals: None,
         lines: None,
+        sampled_from_ns: None,
     })
 }
 

@@ -14,6 +14,7 @@ use judged::verdict;
 use pelton_record::live::{LivePipeline, LiveStage, Snapshot};
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::{clock, machine, processes};
+pub(crate) use stage::called;
 use stage::Watched;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
