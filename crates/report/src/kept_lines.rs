@@ -34,7 +34,9 @@ pub fn kept_lines(runs: &[&Run], now_unix_ms: u64, style: &Style) -> String {
 
 fn shortened(run: &Run, before: usize, style: &Style) -> String {
     let safe = text::printable(&run.text, style.unicode);
-    style.width.map_or(safe.clone(), |width| text::shorten(&safe, width.saturating_sub(before).max(8), style.unicode))
+    style.width.map_or(safe.clone(), |width| {
+        text::shorten(&safe, width.saturating_sub(before).max(8), style.unicode)
+    })
 }
 
 /// Says how long ago a line ended.

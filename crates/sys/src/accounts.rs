@@ -47,12 +47,7 @@ impl AccountFiles {
     /// Opens them; `None` if the process is gone.
     pub fn open(pid: u32) -> Option<Self> {
         let stat = ProcFile::open(pid, "stat")?;
-        Some(AccountFiles {
-            pid,
-            stat,
-            status: ProcFile::open(pid, "status"),
-            io: ProcFile::open(pid, "io"),
-        })
+        Some(AccountFiles { pid, stat, status: ProcFile::open(pid, "status"), io: ProcFile::open(pid, "io") })
     }
 
     /// Reads all counters; `None` if it has been reaped.
@@ -144,7 +139,10 @@ mod tests {
             sum = sum.wrapping_mul(3).wrapping_add(1);
         }
         let after = files.read().expect("read");
-        assert!(after.user_ns + after.sys_ns >= before.user_ns + before.sys_ns + 30_000_000, "{sum} {after:?}");
+        assert!(
+            after.user_ns + after.sys_ns >= before.user_ns + before.sys_ns + 30_000_000,
+            "{sum} {after:?}"
+        );
         assert!(after.peak_rss_bytes.is_some_and(|bytes| bytes > 100_000), "{after:?}");
         assert!(after.io.is_some() && after.device_bytes.is_some(), "{after:?}");
         assert!(AccountFiles::open(0x0fff_ffff).is_none());

@@ -50,10 +50,10 @@ pub struct LineArgs {
 /// Prints the shell code; `command` is the command line of pelton.
 pub fn init(args: &InitArgs, command: &clap::Command) -> Result<Ending, Failure> {
     let text = match args.shell {
-        Completing::Bash => include_str!("bash.sh").to_owned(),
-        Completing::Zsh => include_str!("zsh.zsh").to_owned(),
+        Completing::Bash => concat!(include_str!("bash.sh"), include_str!("last.bash")).to_owned(),
+        Completing::Zsh => concat!(include_str!("zsh.zsh"), include_str!("last.zsh")).to_owned(),
         Completing::Fish => {
-            let mut text = include_str!("fish.fish").as_bytes().to_vec();
+            let mut text = concat!(include_str!("fish.fish"), include_str!("last.fish")).as_bytes().to_vec();
             clap_complete::generate(clap_complete::Shell::Fish, &mut told(command), "pelton", &mut text);
             String::from_utf8_lossy(&text).into_owned()
         }

@@ -96,8 +96,11 @@ pub fn add(line: Line) -> io::Result<()> {
     let path = folder().ok_or(ErrorKind::NotFound)?;
     let folder = PrivateFolder::make(&path)?;
     folder.locked(LOCK, || {
-        let mut kept: Kept =
-            folder.read(FILE, BYTES_MAX).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let mut kept: Kept = folder
+            .read(FILE, BYTES_MAX)
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
         kept.lines.push(line);
         let surplus = kept.lines.len().saturating_sub(LINES);
         kept.lines.drain(..surplus);

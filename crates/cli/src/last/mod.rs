@@ -120,7 +120,8 @@ fn show(args: &LastArgs, run: &Run, color: When) -> Result<(), Failure> {
     }
     let format = if args.json { Format::Json } else { Format::Table };
     let style = Look::of_stdout(color).style(args.all);
-    let heading = if args.json { String::new() } else { pelton_report::kept_line(run, clock::unix_ms(), &style) };
+    let heading =
+        if args.json { String::new() } else { pelton_report::kept_line(run, clock::unix_ms(), &style) };
     output::print(&(heading + &pelton_report::render(run, format, &style)), "the line's figures")
 }
 

@@ -52,7 +52,9 @@ fn folder() -> Result<PathBuf, Failure> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let runtime = runtime.filter(|path| path.is_absolute() && path.is_dir()).map(|path| path.join("pelton"));
     runtime.or_else(kept::folder).ok_or_else(|| {
-        Failure::new("there is no place for the sampler's files: neither XDG_RUNTIME_DIR nor HOME is a directory")
+        Failure::new(
+            "there is no place for the sampler's files: neither XDG_RUNTIME_DIR nor HOME is a directory",
+        )
     })
 }
 
@@ -217,7 +219,8 @@ impl Sampler {
             let (at_ns, own_cpu_ns) = (clock::now_ns(), clock::own_cpu_ns());
             self.state = State::Running(Begin { at_ns, reaped: self.shell.reaped(), own_cpu_ns });
         } else if event.file == self.end {
-            let mut said = vec![0; self.end_file.metadata().map_or(0, |about| about.len()).min(MESSAGE_BYTES) as usize];
+            let mut said =
+                vec![0; self.end_file.metadata().map_or(0, |about| about.len()).min(MESSAGE_BYTES) as usize];
             let read = self.end_file.read_at(&mut said, 0).unwrap_or(0);
             said.truncate(read);
             let state = std::mem::replace(&mut self.state, State::AtPrompt);
@@ -293,7 +296,7 @@ impl Sampler {
             notes = notes_on(&programs);
             run.pipelines = programs.pipelines;
         }
-        let unseen = typed_text::find_texts(&mut run);
+        let unseen = typed_text::find_texts(&mut run, &typed.statuses);
         pelton_run::correct_bytes(&mut run);
         pelton_run::conclude(&mut run, false);
         notes.extend(note_on_unseen(&run, &unseen));
@@ -326,7 +329,8 @@ impl Typed {
         let said = String::from_utf8_lossy(said);
         let mut fields = said.splitn(3, '\0');
         let wall_us: u64 = fields.next()?.trim().parse().ok()?;
-        let statuses = fields.next()?.split_whitespace().map(|status| status.parse().ok()).collect::<Option<_>>()?;
+        let statuses =
+            fields.next()?.split_whitespace().map(|status| status.parse().ok()).collect::<Option<_>>()?;
         let text = fields.next()?;
         let text = if shell == "bash" { of_history(text)? } else { text };
         let text = text.trim_end_matches(['\n', '\0']);
@@ -348,11 +352,21 @@ fn notes_on(programs: &Programs) -> Vec<String> {
          times, bytes and memory are the kernel's accounts of their whole lives, as of the last sample",
         programs.joined_after_ns as f64 / 1e9
     )];
-    let named = |names: &[String], what: &str| (!names.is_empty()).then(|| format!("{}: {what}", names.join(", ")));
-    notes.extend(named(&programs.older, "older than the line, which continued it; its figures cover its whole life"));
-    notes.extend(named(&programs.still_there, "had not ended when the line had (stopped, or in the background)"));
+    let named =
+        |names: &[String], what: &str| (!names.is_empty()).then(|| format!("{}: {what}", names.join(", ")));
+    notes.extend(named(
+        &programs.older,
+        "older than the line, which continued it; its figures cover its whole life",
+    ));
+    notes.extend(named(
+        &programs.still_there,
+        "had not ended when the line had (stopped, or in the background)",
+    ));
     if programs.unobserved > 0 {
-        notes.push(format!("{} more programs were started, of which no figures are kept", programs.unobserved));
+        notes.push(format!(
+            "{} more programs were started, of which no figures are kept",
+            programs.unobserved
+        ));
     }
     notes
 }

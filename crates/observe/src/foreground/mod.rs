@@ -15,8 +15,9 @@ use stage::LateStage;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Maximum number of stages observed in a line.
+/// Maximum number of stages and of pipelines observed in a line.
 const STAGES: usize = 64;
+const JOBS: usize = 16;
 /// Every so many samples, all accounts are read.
 const ACCOUNTS_EVERY: u32 = 5;
 
@@ -138,7 +139,9 @@ impl Foreground {
     /// Returns the time until the next sample.
     pub fn pause(&self) -> Duration {
         match self.rounds {
-            _ if self.stages().all(|stage| stage.has_ended()) && self.rounds > QUICK_SAMPLES => NOTHING_TO_SEE,
+            _ if self.stages().all(|stage| stage.has_ended()) && self.rounds > QUICK_SAMPLES => {
+                NOTHING_TO_SEE
+            }
             ..QUICK_SAMPLES => QUICK,
             ..CALM_SAMPLES => CALM,
             _ => SLOW,
@@ -164,12 +167,15 @@ impl Foreground {
                 continue;
             }
             let stat = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text));
-            let Some(stat) = stat.filter(|stat| stat.group == foreground && stat.state != 'Z') else { continue };
+            let Some(stat) = stat.filter(|stat| stat.group == foreground && stat.state != 'Z') else {
+                continue;
+            };
             let is_old = stage::monotonic_start_ns(stat.start_ticks) + stage::TICK_NS < self.start_ns;
             if is_old && foreground == status.group {
                 continue;
             }
-            if self.stages().count() >= STAGES {
+            let is_new = self.jobs.last().is_none_or(|job| job.group != foreground);
+            if self.stages().count() >= STAGES || (is_new && self.jobs.len() >= JOBS) {
                 self.unobserved += 1;
                 continue;
             }
@@ -233,7 +239,9 @@ impl Job {
         let joined: Vec<bool> = self
             .stages
             .windows(2)
-            .map(|pair| pair[0].pipes()[wiring::OUT].is_some_and(|pipe| pair[1].pipes()[wiring::IN] == Some(pipe)))
+            .map(|pair| {
+                pair[0].pipes()[wiring::OUT].is_some_and(|pipe| pair[1].pipes()[wiring::IN] == Some(pipe))
+            })
             .collect();
         let statuses = if statuses.len() == self.stages.len() { statuses } else { &[] };
         let rows = self.stages.into_iter().enumerate();

@@ -14,8 +14,8 @@ use judged::verdict;
 use pelton_record::live::{LivePipeline, LiveStage, Snapshot};
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::{clock, machine, processes};
-pub(crate) use stage::called;
 use stage::Watched;
+pub(crate) use stage::called;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Time between two searches for processes.
