@@ -17,6 +17,7 @@ pub mod find;
 mod gather;
 mod json;
 mod kernels;
+mod last;
 mod limit;
 mod load;
 pub mod machine;
@@ -73,6 +74,7 @@ const ALL: &[Benchmark] = &[
     ("copy", copy::run),
     ("truth", truth::run),
     ("sweep", sweep::run),
+    ("last", last::run),
     ("limit", limit::run),
 ];
 

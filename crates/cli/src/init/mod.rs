@@ -19,6 +19,8 @@ use std::io::Read;
 ///
 /// A line that means something else outside of this shell (it sets or uses a variable that is not exported, a function,
 /// `cd`, a job) stays as it is, and the reason is shown. Without pelton on the PATH the keys are the Enter key.
+///
+/// Ctrl-X Ctrl-L (fish: Alt-Shift-L) turns `pelton last` on, which keeps figures of long lines, and off again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -26,8 +28,8 @@ Examples:
   eval \"$(pelton init zsh)\"       in ~/.zshrc, behind compinit
   pelton init fish | source       in ~/.config/fish/config.fish
 
-Other keys: bind yours to the widgets pelton-run and pelton-time (zsh), to the functions _pelton_run and
-_pelton_time (fish), or to a macro of the keys above (bash).
+Other keys: bind yours to the widgets pelton-run, pelton-time and pelton-last (zsh), to the functions
+_pelton_run, _pelton_time and _pelton_last_key (fish), or to a macro of the keys above (bash).
 
 Exit status: 0; 2 if it cannot be printed.")]
 pub struct InitArgs {
