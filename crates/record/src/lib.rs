@@ -232,15 +232,15 @@ pub enum End {
         /// Whether it dumped core.
         core: bool,
     },
-    /// Not known: another program reaped it (`pelton last`).
-    Unknown,
+    /// Not known, and why: another program reaped it (`pelton last`).
+    Unknown(String),
 }
 
 impl End {
     /// Returns the status that a shell reports: the exit code, or 128 plus the signal's number; -1 if it is unknown.
     pub fn status(&self) -> i32 {
         match self {
-            End::Unknown => -1,
+            End::Unknown(_) => -1,
             End::Exited(code) => *code,
             End::Killed { signal, .. } => 128 + signal,
         }

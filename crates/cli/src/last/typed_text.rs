@@ -110,7 +110,7 @@ mod tests {
         let verdict = serde_json::to_value(pelton_record::Verdict::default()).expect("JSON");
         let stage = serde_json::json!({
             "text": "", "name": "", "span": span, "program": null, "how": {"by": "process"}, "pid": 1, "start_ns": 0,
-            "end": "unknown", "cost": cost, "waits": null, "reads_previous": false, "feeds_next": false
+            "end": {"unknown": "the shell reaped it"}, "cost": cost, "waits": null, "reads_previous": false, "feeds_next": false
         });
         let pipeline = serde_json::json!({
             "text": "", "span": span, "start_ns": 0, "wall_ns": 0, "exit_status": 0, "stages": [stage]

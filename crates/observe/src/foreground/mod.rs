@@ -247,7 +247,7 @@ impl Job {
         let rows = self.stages.into_iter().enumerate();
         let stages: Vec<Stage> = rows
             .map(|(i, stage)| Stage {
-                end: statuses.get(i).map_or(End::Unknown, |status| End::Exited(*status)),
+                end: statuses.get(i).map_or_else(stage::unknown_end, |status| End::Exited(*status)),
                 reads_previous: i > 0 && joined[i - 1],
                 feeds_next: joined.get(i).copied().unwrap_or(false),
                 ..stage.finish(line_start_ns, now_ns)

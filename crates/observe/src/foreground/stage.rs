@@ -161,7 +161,7 @@ impl LateStage {
             how: How::Process,
             pid: self.pid,
             start_ns: start_ns - line_start_ns,
-            end: End::Unknown,
+            end: unknown_end(),
             cost,
             waits,
             threads: None,
@@ -175,6 +175,11 @@ impl LateStage {
             starts_processes: false,
         }
     }
+}
+
+/// Returns how a stage ended whose status the shell did not tell.
+pub fn unknown_end() -> End {
+    End::Unknown("the shell reaped it".to_owned())
 }
 
 /// Returns when a process started, by the monotonic clock.
