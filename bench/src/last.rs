@@ -73,7 +73,10 @@ impl Session {
         command.arg("--ctty").args(shell.command).current_dir(home).env_clear();
         command.env("HOME", home).env("PATH", path).env("TERM", "dumb").env("LC_ALL", "C.UTF-8");
         command.env("PELTON_LAST", last).env("XDG_RUNTIME_DIR", runtime(home));
-        command.stdin(Stdio::from(slave.try_clone()?)).stdout(Stdio::from(slave.try_clone()?)).stderr(Stdio::from(slave));
+        command
+            .stdin(Stdio::from(slave.try_clone()?))
+            .stdout(Stdio::from(slave.try_clone()?))
+            .stderr(Stdio::from(slave));
         let child = command.spawn()?;
         drop(command);
         let mut session = Session { keyboard: File::from(terminal.master), child };
@@ -216,9 +219,13 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
             share * 100.0
         );
         results.claims.push(Claim::at_most(&format!("{}: more for a line", shell.name), more_ms, 1.0, "ms"));
-        results.claims.push(Claim::at_most(&format!("{}: sampling", shell.name), share * 100.0, 0.3, "% of a core"));
-        results.data[shell.name] =
-            json!({"without_s": without, "with_s": with, "sampler_s_per_line": sampler_s, "sampling_share": share});
+        results.claims.push(Claim::at_most(
+            &format!("{}: sampling", shell.name),
+            share * 100.0,
+            0.3,
+            "% of a core",
+        ));
+        results.data[shell.name] = json!({"without_s": without, "with_s": with, "sampler_s_per_line": sampler_s, "sampling_share": share});
     }
     fs::remove_dir_all(&home)?;
     Ok(results)

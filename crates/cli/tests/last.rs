@@ -494,3 +494,21 @@ fn mistakes_are_told_with_what_to_do() {
     assert!(!file.exists());
     assert_eq!(says(&["last", "--forget"]).0, Some(0));
 }
+
+#[test]
+fn programs_that_ended_early_are_told_as_such() {
+    let home = Home::new();
+    let mut session = Session::start(Bash, &home, &[("PELTON_LAST", "1")], "");
+    let burn = "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'";
+    session.types(&format!("{burn}; true | sleep 3 | cat\r"));
+    let run = home.await_kept(1).remove(0);
+    let notes = run["notes"].to_string();
+    assert!(notes.contains("`true`") && notes.contains("not seen"), "{run:#}");
+    let stages: Vec<_> = run["pipelines"].as_array().unwrap().iter().flat_map(|p| p["stages"].as_array().unwrap()).collect();
+    let texts: Vec<_> = stages.iter().map(|stage| stage["text"].as_str().unwrap()).collect();
+    assert!(texts.ends_with(&["sleep 3", "cat"]), "{texts:?}");
+    let cpu = |cost: &Value| cost["user_ns"].as_u64().unwrap() + cost["sys_ns"].as_u64().unwrap();
+    let rows: u64 = stages.iter().map(|stage| cpu(&stage["cost"])).sum();
+    assert!(cpu(&run["total"]) > 20_000_000 && cpu(&run["total"]) >= rows, "{run:#}");
+    session.ends();
+}

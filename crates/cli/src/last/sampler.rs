@@ -17,7 +17,7 @@ use pelton_run::Environment;
 use pelton_sys::accounts::ChildrenCpu;
 use pelton_sys::file_events::{FileEvent, FileEvents, WatchedFile};
 use pelton_sys::private::PrivateFolder;
-use pelton_sys::{clock, cpu_waits, pidfd, pipe, wait};
+use pelton_sys::{clock, cpu_waits, pidfd, pipe, processes, wait};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -50,7 +50,9 @@ fn threshold_ns() -> Result<u64, Failure> {
 /// Returns the directory of the two files: in memory, if the system has one that is the user's.
 fn folder() -> Result<PathBuf, Failure> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let runtime = runtime.filter(|path| path.is_absolute() && path.is_dir()).map(|path| path.join("pelton"));
+    // After su(1) it may be another user's.
+    let is_own = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|about| about.uid() == processes::own_user());
+    let runtime = runtime.filter(|path| path.is_absolute() && is_own(path)).map(|path| path.join("pelton"));
     runtime.or_else(kept::folder).ok_or_else(|| {
         Failure::new(
             "there is no place for the sampler's files: neither XDG_RUNTIME_DIR nor HOME is a directory",

@@ -138,13 +138,11 @@ impl Foreground {
 
     /// Returns the time until the next sample.
     pub fn pause(&self) -> Duration {
-        match self.rounds {
-            _ if self.stages().all(|stage| stage.has_ended()) && self.rounds > QUICK_SAMPLES => {
-                NOTHING_TO_SEE
-            }
-            ..QUICK_SAMPLES => QUICK,
-            ..CALM_SAMPLES => CALM,
-            _ => SLOW,
+        match () {
+            () if self.rounds < QUICK_SAMPLES => QUICK,
+            () if self.stages().all(LateStage::has_ended) => NOTHING_TO_SEE,
+            () if self.rounds < CALM_SAMPLES => CALM,
+            () => SLOW,
         }
     }
 
