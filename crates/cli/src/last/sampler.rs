@@ -51,7 +51,8 @@ fn threshold_ns() -> Result<u64, Failure> {
 fn folder() -> Result<PathBuf, Failure> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     // After su(1) it may be another user's.
-    let is_own = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|about| about.uid() == processes::own_user());
+    let is_own =
+        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|about| about.uid() == processes::own_user());
     let runtime = runtime.filter(|path| path.is_absolute() && is_own(path)).map(|path| path.join("pelton"));
     runtime.or_else(kept::folder).ok_or_else(|| {
         Failure::new(

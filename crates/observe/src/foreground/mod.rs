@@ -22,11 +22,9 @@ const JOBS: usize = 16;
 const ACCOUNTS_EVERY: u32 = 5;
 
 /// Samples are closer at first, so that the waits of a line that ends soon are known too.
-const QUICK: Duration = Duration::from_millis(25);
-const QUICK_SAMPLES: u32 = 40;
-const CALM: Duration = Duration::from_millis(100);
-const CALM_SAMPLES: u32 = 600;
-const SLOW: Duration = Duration::from_millis(200);
+const QUICK: Duration = Duration::from_millis(50);
+const QUICK_SAMPLES: u32 = 32;
+const CALM: Duration = Duration::from_millis(200);
 /// The pause while the shell runs the line without any program.
 const NOTHING_TO_SEE: Duration = Duration::from_secs(1);
 
@@ -141,8 +139,7 @@ impl Foreground {
         match () {
             () if self.rounds < QUICK_SAMPLES => QUICK,
             () if self.stages().all(LateStage::has_ended) => NOTHING_TO_SEE,
-            () if self.rounds < CALM_SAMPLES => CALM,
-            () => SLOW,
+            () => CALM,
         }
     }
 
