@@ -15,7 +15,6 @@ use super::results::{Claim, Results};
 use super::{Bench, stats};
 use workbench::Outcome;
 
-const PROMPT: &[u8] = b"ready> ";
 /// How long the sampled pipeline runs, and from when on its sampling is measured.
 const PIPELINE_S: u64 = 24;
 const SKIPPED_S: u64 = 3;
@@ -35,19 +34,21 @@ const SHELLS: [Shell; 3] = [
         name: "bash",
         command: &["bash", "--rcfile", ".rc"],
         file: ".rc",
-        start: "PS1='ready> '; bind 'set enable-bracketed-paste off'; eval \"$(pelton init bash)\"\n",
+        start: "PS1='ready $((ended++))> '; ended=0; bind 'set enable-bracketed-paste off'; eval \"$(pelton init bash)\"\n",
     },
     Shell {
         name: "zsh",
         command: &["zsh", "-o", "no_global_rcs"],
         file: ".zshrc",
-        start: "PS1='ready> '; HISTSIZE=100; eval \"$(pelton init zsh)\"\n",
+        start: "setopt prompt_subst; PS1='ready $((ended++))> '; ended=0; HISTSIZE=100; eval \"$(pelton init zsh)\"\n",
     },
     Shell {
         name: "fish",
         command: &["fish"],
         file: ".config/fish/config.fish",
-        start: "function fish_prompt; echo -n 'ready> '; end; set fish_greeting; pelton init fish | source\n",
+        start: "set -g fish_greeting; set -g ended 0; function fish_prompt; echo -n \"ready $ended> \"; end\n\
+                function count_lines --on-event fish_postexec; set -g ended (math $ended + 1); end\n\
+                pelton init fish | source\n",
     },
 ];
 
@@ -55,6 +56,8 @@ const SHELLS: [Shell; 3] = [
 struct Session {
     keyboard: File,
     child: Child,
+    /// Lines that have ended, which stands in the prompt: fish shows a prompt again when a line is typed.
+    lines: usize,
 }
 
 impl Session {
@@ -79,7 +82,7 @@ impl Session {
             .stderr(Stdio::from(slave));
         let child = command.spawn()?;
         drop(command);
-        let mut session = Session { keyboard: File::from(terminal.master), child };
+        let mut session = Session { keyboard: File::from(terminal.master), child, lines: 0 };
         session.await_prompt()?;
         // What comes late of a start.
         std::thread::sleep(Duration::from_millis(500));
@@ -91,7 +94,8 @@ impl Session {
         let begun = Instant::now();
         let mut seen = Vec::new();
         let mut buffer = [0; 4096];
-        while !seen.windows(PROMPT.len()).any(|window| window == PROMPT) {
+        let prompt = format!("ready {}> ", self.lines).into_bytes();
+        while !seen.windows(prompt.len()).any(|window| window == prompt) {
             if begun.elapsed() > PATIENCE {
                 return Err(format!("no prompt came, but: {}", String::from_utf8_lossy(&seen)).into());
             }
@@ -106,6 +110,7 @@ impl Session {
 
     /// Runs a line that does nothing; returns the seconds until the next prompt.
     fn line(&mut self) -> Outcome<f64> {
+        self.lines += 1;
         let begun = Instant::now();
         self.keyboard.write_all(b":\r")?;
         self.await_prompt()?;
