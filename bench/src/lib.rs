@@ -17,6 +17,7 @@ pub mod find;
 mod gather;
 mod json;
 mod kernels;
+mod last;
 mod limit;
 mod load;
 pub mod machine;
@@ -75,6 +76,7 @@ const ALL: &[Benchmark] = &[
     ("truth", truth::run),
     ("what-if", what_if::run),
     ("sweep", sweep::run),
+    ("last", last::run),
     ("limit", limit::run),
 ];
 

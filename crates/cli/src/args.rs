@@ -51,6 +51,7 @@ See:
   time         Run a pipeline unchanged: what each stage cost and waited for
   explain      What `run` would do with a pipeline, and why; nothing is run
   watch        What pipelines that already run do now, and who sets the pace
+  last         What the last long line of this shell cost, typed plainly
   doctor       Why a running process is stuck, and which other it waits for
   guard        Run a command; when nothing moves in it, say why
   compare      Whether a change helped: two texts run in turns
@@ -102,6 +103,7 @@ pub enum Verb {
     Watch(crate::watch::WatchArgs),
     Doctor(crate::doctor::DoctorArgs),
     Guard(crate::guard::GuardArgs),
+    Last(crate::last::LastArgs),
     #[command(hide = true)]
     Stamp(crate::arrivals::StampArgs),
     Compare(CompareArgs),

@@ -21,6 +21,7 @@ mod guard;
 mod init;
 mod inside;
 mod json;
+mod last;
 mod lines;
 mod manual;
 mod misunderstood;
@@ -70,6 +71,7 @@ fn work() -> ExitCode {
         Verb::Doctor(args) => doctor::doctor(&args, cli.color.when),
         Verb::Guard(args) => guard::guard(&args, cli.color.when),
         Verb::Watch(args) => watch::watch(&args, cli.color.when),
+        Verb::Last(args) => last::last(&args, cli.color.when),
         Verb::Stamp(args) => arrivals::stamp(&args),
         Verb::Compare(args) => compare::compare(&args, cli.color.when),
         Verb::Pipe(args) => pipe::pipe(&args),

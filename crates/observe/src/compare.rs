@@ -162,6 +162,7 @@ mod tests {
             arrivals: None,
             lines: None,
             what_if: None,
+            sampled_from_ns: None,
         }
     }
 

@@ -8,6 +8,7 @@ mod bottleneck;
 mod bounded_timeline;
 mod compare;
 pub mod doctor;
+pub mod foreground;
 pub mod guard;
 pub mod inside;
 mod live;

@@ -93,6 +93,11 @@ pub struct Run {
     /// What the longest pipeline would take with faster stages, if that was asked for (`pelton time --what-if`).
     #[serde(default)]
     pub what_if: Option<WhatIf>,
+    /// Of a line that was typed in an interactive shell (`pelton last`): when it was first sampled, nanoseconds after its
+    /// start. Its rows are the programs that were seen, each with the kernel's accounts of its whole life as of its last
+    /// sample; `total` has the CPU time of all that the shell reaped.
+    #[serde(default)]
+    pub sampled_from_ns: Option<u64>,
 }
 
 /// The machine a run was made on.
@@ -123,7 +128,7 @@ pub struct Pipeline {
     pub start_ns: u64,
     /// From its first stage's start to its last stage's end.
     pub wall_ns: u64,
-    /// Its status as the shell's `$?` (after `!` and pipefail).
+    /// Its status as the shell's `$?` (after `!` and pipefail); -1 if unknown (`pelton last`).
     pub exit_status: i32,
     /// Its rows, left to right: a row is a stage, or several that a rule of `pelton run` made one.
     pub stages: Vec<Stage>,
@@ -232,12 +237,15 @@ pub enum End {
         /// Whether it dumped core.
         core: bool,
     },
+    /// Not known, and why: another program reaped it (`pelton last`).
+    Unknown(String),
 }
 
 impl End {
-    /// Returns the status that a shell reports: the exit code, or 128 plus the signal's number.
+    /// Returns the status that a shell reports: the exit code, or 128 plus the signal's number; -1 if it is unknown.
     pub fn status(&self) -> i32 {
         match self {
+            End::Unknown(_) => -1,
             End::Exited(code) => *code,
             End::Killed { signal, .. } => 128 + signal,
         }

@@ -327,7 +327,7 @@ impl View<'_> {
         let ends = || self.lines.iter().filter_map(|line| line.end);
         let cells = self.lines.iter().map(|line| line.end.map_or(Pieces::default(), ending));
         let cells = cells.chain([last]).collect();
-        let fine = |end: &End| end.status() == 0 || end.status() == SIGPIPE;
+        let fine = |end: &End| matches!(end.status(), 0 | SIGPIPE) || matches!(end, End::Unknown(_));
         // A failure matters more than a figure; an early end by SIGPIPE is notable, but no failure.
         let rank = match self.run.exit_status {
             0 if ends().all(|end| end.status() == 0) => 9,
@@ -452,6 +452,7 @@ pub fn apportion(waits: &Waits, whole: usize) -> Option<[usize; PARTS]> {
 
 fn ending(end: &End) -> Pieces {
     match end {
+        End::Unknown(_) => unknown(),
         End::Exited(code) => status(*code),
         End::Killed { signal, name, .. } => {
             let name = text::shorten(&text::printable(name, false), 12, false);

@@ -13,6 +13,7 @@ pub mod diagnosis;
 pub mod formats;
 pub mod guard;
 mod inside;
+mod kept_lines;
 mod layout;
 mod lines;
 pub mod live;
@@ -36,4 +37,5 @@ mod what_if;
 
 pub use comparison::{comparison, growths};
 pub use formats::{Format, UnknownFormat, json::compact, json::pretty, json::schema, render};
+pub use kept_lines::{kept_line, kept_lines};
 pub use style::Style;

@@ -61,6 +61,7 @@ fn waits() -> impl Strategy<Value = Waits> {
 fn end() -> impl Strategy<Value = End> {
     prop_oneof![
         any::<i32>().prop_map(End::Exited),
+        words().prop_map(End::Unknown),
         (1..65, words(), any::<bool>()).prop_map(|(signal, name, core)| End::Killed { signal, name, core }),
     ]
 }

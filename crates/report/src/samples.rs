@@ -177,6 +177,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         arrivals: None,
         lines: None,
         what_if: None,
+        sampled_from_ns: None,
     }
 }
 

@@ -35,13 +35,19 @@ pub fn assemble(
         arrivals: None,
         lines: None,
         what_if: None,
+        sampled_from_ns: None,
     };
+    correct_bytes(&mut run);
+    conclude(&mut run, execution.launches.is_some());
+    run
+}
+
+/// Corrects the byte counts of the rows as the kernel gave them.
+pub fn correct_bytes(run: &mut Run) {
     for pipeline in &mut run.pipelines {
         forget_what_was_spliced(pipeline);
         exclude_start_up_reads(pipeline);
     }
-    conclude(&mut run, execution.launches.is_some());
-    run
 }
 
 /// Clears unreliable counts. The kernel does not count bytes that a stage moves by splice and related calls.
@@ -112,7 +118,8 @@ pub fn shown_text(request: &Request) -> String {
     request.text.to_string_lossy().into_owned()
 }
 
-fn this_machine(environment: &Environment) -> Machine {
+/// Describes this machine.
+pub fn this_machine(environment: &Environment) -> Machine {
     let (host, kernel, arch) = machine::names();
     Machine {
         host,

@@ -3,6 +3,7 @@
 //! Everything here is small and mechanical; other crates decide how to use it. Each `unsafe` block holds one
 //! operation and says why it is sound.
 
+pub mod accounts;
 pub mod allocator;
 mod borrow;
 pub mod call_names;
@@ -14,6 +15,7 @@ pub mod cpu_waits;
 pub mod descriptors;
 pub mod directories;
 pub mod errors;
+pub mod file_events;
 pub mod file_locks;
 pub mod flow;
 pub mod follow;

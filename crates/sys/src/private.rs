@@ -56,6 +56,28 @@ impl PrivateFolder {
         Ok(text)
     }
 
+    /// Runs `work` while no other process is in this function with the same `name`, an empty file.
+    ///
+    /// # Errors
+    /// Those of opening and locking the file.
+    pub fn locked<T>(&self, name: &str, work: impl FnOnce() -> T) -> io::Result<T> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
+        Ok(work())
+    }
+
+    /// Removes file `name`; a missing one is no error.
+    ///
+    /// # Errors
+    /// Those of unlink(2).
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match unlinkat(&self.0, name, rustix::fs::AtFlags::empty()) {
+            Err(rustix::io::Errno::NOENT) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
     /// Writes file `name` atomically: a concurrent reader sees the old text or the new one.
     ///
     /// # Errors
@@ -118,7 +140,9 @@ mod tests {
         let folder = PrivateFolder::make(&root.0.join("a/b")).expect("made");
         folder.write("f", "one").expect("written");
         folder.write("f", "two").expect("written");
-        assert_eq!(folder.read("f", 10).expect("read"), "two");
+        assert_eq!(folder.locked("lock", || folder.read("f", 10)).expect("locked").expect("read"), "two");
+        folder.remove("lock").expect("removed");
+        folder.remove("lock").expect("nothing to remove");
         assert!(folder.read("f", 2).is_err(), "too large");
         assert_eq!(fs::read_dir(root.0.join("a/b")).expect("readable").count(), 1);
         assert_eq!(fs::metadata(root.0.join("a/b")).expect("there").permissions().mode() & 0o777, 0o700);

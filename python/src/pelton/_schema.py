@@ -117,6 +117,10 @@ class Run(Record):
         record_version: `RECORD_VERSION` of the program that wrote this.
         repeats: Present with `--runs N`: the raw values behind the medians shown elsewhere in
             this record.
+        sampled_from_ns: Of a line that was typed in an interactive shell (`pelton last`): when
+            it was first sampled, nanoseconds after its start. Its rows are the programs that were
+            seen, each with the kernel's accounts of its whole life as of its last sample; `total`
+            has the CPU time of all that the shell reaped.
         shell: The shell that judged it, and that ran what pelton did not run itself.
         started_unix_ms: Wall-clock start, milliseconds since the Unix epoch.
         text: The shell text as given, or the command's words joined by blanks if it was given
@@ -145,6 +149,7 @@ class Run(Record):
     arrivals: Arrivals | None = None
     lines: Lines | None = None
     repeats: Repeats | None = None
+    sampled_from_ns: int | None = None
     what_if: WhatIf | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -400,7 +405,8 @@ class Pipeline(Record):
     """Describes one pipeline of the text: one or more stages joined by pipes.
 
     Attributes:
-        exit_status: Its status as the shell's `$?` (after `!` and pipefail).
+        exit_status: Its status as the shell's `$?` (after `!` and pipefail); -1 if unknown
+            (`pelton last`).
         passes: The processes in which pelton ran several rows natively. Empty unless it did
             (`pelton run --stats`).
         pipes: The pipes between its processes, left to right, as far as they were seen.
@@ -680,10 +686,12 @@ class End(Record):
     Attributes:
         exited: It exited with this status.
         killed: This signal killed it.
+        unknown: Not known, and why: another program reaped it (`pelton last`).
     """
 
     exited: int | None = None
     killed: Killed | None = None
+    unknown: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {

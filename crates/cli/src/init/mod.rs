@@ -19,6 +19,8 @@ use std::io::Read;
 ///
 /// A line that means something else outside of this shell (it sets or uses a variable that is not exported, a function,
 /// `cd`, a job) stays as it is, and the reason is shown. Without pelton on the PATH the keys are the Enter key.
+///
+/// Ctrl-X Ctrl-L (fish: Alt-Shift-L) turns `pelton last` on, which keeps figures of long lines, and off again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -26,8 +28,8 @@ Examples:
   eval \"$(pelton init zsh)\"       in ~/.zshrc, behind compinit
   pelton init fish | source       in ~/.config/fish/config.fish
 
-Other keys: bind yours to the widgets pelton-run and pelton-time (zsh), to the functions _pelton_run and
-_pelton_time (fish), or to a macro of the keys above (bash).
+Other keys: bind yours to the widgets pelton-run, pelton-time and pelton-last (zsh), to the functions
+_pelton_run, _pelton_time and _pelton_last_key (fish), or to a macro of the keys above (bash).
 
 Exit status: 0; 2 if it cannot be printed.")]
 pub struct InitArgs {
@@ -50,10 +52,10 @@ pub struct LineArgs {
 /// Prints the shell code; `command` is the command line of pelton.
 pub fn init(args: &InitArgs, command: &clap::Command) -> Result<Ending, Failure> {
     let text = match args.shell {
-        Completing::Bash => include_str!("bash.sh").to_owned(),
-        Completing::Zsh => include_str!("zsh.zsh").to_owned(),
+        Completing::Bash => concat!(include_str!("bash.sh"), include_str!("last.bash")).to_owned(),
+        Completing::Zsh => concat!(include_str!("zsh.zsh"), include_str!("last.zsh")).to_owned(),
         Completing::Fish => {
-            let mut text = include_str!("fish.fish").as_bytes().to_vec();
+            let mut text = concat!(include_str!("fish.fish"), include_str!("last.fish")).as_bytes().to_vec();
             clap_complete::generate(clap_complete::Shell::Fish, &mut told(command), "pelton", &mut text);
             String::from_utf8_lossy(&text).into_owned()
         }

@@ -70,6 +70,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
         arrivals: None,
         lines: None,
         what_if: None,
+        sampled_from_ns: None,
     })
 }
 

@@ -15,6 +15,7 @@ use pelton_record::live::{LivePipeline, LiveStage, Snapshot};
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::{clock, machine, processes};
 use stage::Watched;
+pub(crate) use stage::called;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Time between two searches for processes.

@@ -131,7 +131,7 @@ impl Watched {
 }
 
 /// Returns a process's name and command line, while it exists.
-fn called(pid: u32) -> Option<(String, String)> {
+pub fn called(pid: u32) -> Option<(String, String)> {
     let name = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text))?.name;
     let words = processes::command_line(pid);
     let text = if words.is_empty() { name.clone() } else { words.join(" ") };

@@ -21,7 +21,12 @@ pub struct Timeline {
 impl Timeline {
     /// Begins a timeline now.
     pub fn begin(now_ns: u64) -> Self {
-        Timeline { course: Course::new(STRETCHES), start_ns: now_ns, last_ns: now_ns, last_io: Io::default() }
+        Timeline::begin_with(STRETCHES, now_ns)
+    }
+
+    /// Begins a timeline of at most this many intervals now.
+    pub fn begin_with(most: usize, now_ns: u64) -> Self {
+        Timeline { course: Course::new(most), start_ns: now_ns, last_ns: now_ns, last_io: Io::default() }
     }
 
     /// Adds a window that ends now, with the total bytes read and written by then.

@@ -110,6 +110,11 @@ impl Track {
         Some(procfs::parse_schedstat(self.schedstat.as_ref()?.read(&mut [0; 128])?)?.ready_ns)
     }
 
+    /// Returns what [`ready`](Self::ready) was at the last sample.
+    pub fn last_ready(&self) -> u64 {
+        self.ready_ns
+    }
+
     /// Whether its waits are readable at all.
     pub fn sees_waits(&self) -> bool {
         self.syscall.is_some()

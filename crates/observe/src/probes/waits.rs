@@ -26,6 +26,8 @@ pub struct WaitProbe {
     leader: Track,
     descendants: HashMap<u32, Track>,
     alone: bool,
+    /// Whether it had lived for a while when it was first sampled.
+    joined: bool,
     last_sample_ns: u64,
     sums: Sums,
 }
@@ -76,7 +78,7 @@ impl WaitProbe {
 
     /// Opens the files of a process that has lived for a while.
     pub fn join(pid: u32, edges: Edges, now_ns: u64) -> Self {
-        WaitProbe::of(pid, Track::join(pid), edges, now_ns)
+        WaitProbe { joined: true, ..WaitProbe::of(pid, Track::join(pid), edges, now_ns) }
     }
 
     fn of(pid: u32, leader: Track, edges: Edges, now_ns: u64) -> Self {
@@ -87,6 +89,7 @@ impl WaitProbe {
             leader,
             descendants,
             alone: false,
+            joined: false,
             last_sample_ns: now_ns,
             sums: Sums::default(),
         }
@@ -129,13 +132,15 @@ impl WaitProbe {
     }
 
     fn find_descendants(&mut self) {
+        // Those that are found first may be as old.
+        let open = if self.joined && self.sums.samples == 0 { Track::join } else { Track::open };
         let mut todo = procfs::children(self.pid);
         while let Some(pid) = todo.pop() {
             if self.descendants.len() >= DESCENDANTS {
                 break;
             }
             self.sums.had_descendants = true;
-            self.descendants.entry(pid).or_insert_with(|| Track::open(pid));
+            self.descendants.entry(pid).or_insert_with(|| open(pid));
             todo.extend(procfs::children(pid));
         }
     }
@@ -151,6 +156,12 @@ impl WaitProbe {
     /// waits are unreadable.
     pub fn waits(&self, fit: &Fit, cpu_ns: u64) -> Option<Waits> {
         self.leader.sees_waits().then(|| self.sums.waits(fit, cpu_ns))?
+    }
+
+    /// Does the same for a stage that somebody else may have reaped already. The reasons for blocking are those of the
+    /// time in which it was sampled, also for the time before.
+    pub fn late_waits(&self, wall_ns: u64, cpu_ns: u64) -> Option<Waits> {
+        self.waits(&Fit { ready_ns: self.leader.last_ready().min(wall_ns), wall_ns }, cpu_ns)
     }
 
     /// Whether its waits are readable at all.

@@ -86,6 +86,7 @@ fn run(stages: Vec<Stage>) -> Run {
         arrivals: None,
         lines: None,
         what_if: None,
+        sampled_from_ns: None,
     }
 }
 

@@ -97,7 +97,7 @@ const FIELDS: &[(&str, Field)] = &[
     ("pid", |row| row.stage.map(|stage| stage.pid.to_string())),
     ("status", |row| Some(row.status.to_string())),
     ("signal", |row| match &row.stage?.end {
-        End::Exited(_) => None,
+        End::Exited(_) | End::Unknown(_) => None,
         End::Killed { name, .. } => Some(harmless(name)),
     }),
     ("start_ns", |row| row.stage.map(|stage| stage.start_ns.to_string())),
