@@ -83,11 +83,13 @@ pub fn cause_of(seen: &Seen, pid: u32) -> Option<Cause> {
     Some(if is_busy && may_be { Cause::Running } else { wait.cause.clone() })
 }
 
-/// Returns the end of `pid`'s wait chain: a process whose wait no other process can end.
+/// Returns the end of `pid`'s wait chain: a process whose wait no other process can end, or one that waits for whoever may open a
+/// FIFO.
 fn culprit(seen: &Seen, pid: u32) -> u32 {
     let mut visited = BTreeSet::from([pid]);
     let mut now = pid;
-    while cause_of(seen, now).is_some_and(|cause| !cause.is_outside()) {
+    let ends_here = |cause: &Cause| cause.is_outside() || matches!(cause, Cause::Opener { .. });
+    while cause_of(seen, now).is_some_and(|cause| !ends_here(&cause)) {
         let Some(process) = seen.world.processes.get(&now) else { break };
         let ends = telling(process).map(all_ends).unwrap_or_default();
         let live = |pid: &u32| ![&visited, &seen.dead, &seen.own].iter().any(|of| of.contains(pid));
