@@ -140,29 +140,14 @@ fn timing(runs: &[Run]) -> Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pelton_record::{Cost, LeftBehind, Machine, Observer, Verdict};
+    use pelton_record::Cost;
 
     fn run(real: u64, cpu: u64) -> Run {
         Run {
-            record_version: RECORD_VERSION,
-            pelton_version: String::new(),
             text: "text".into(),
-            shell: String::new(),
-            started_unix_ms: 0,
-            machine: Machine::default(),
-            pipelines: vec![],
             wall_ns: real * 1000,
             total: Cost { wall_ns: real * 1000, user_ns: cpu * 1000, ..Cost::zero() },
-            exit_status: 0,
-            left_behind: LeftBehind::default(),
-            observer: Observer::default(),
-            verdict: Verdict::default(),
-            notes: vec![],
-            repeats: None,
-            arrivals: None,
-            lines: None,
-            what_if: None,
-            sampled_from_ns: None,
+            ..Run::default()
         }
     }
 

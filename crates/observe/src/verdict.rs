@@ -261,25 +261,12 @@ mod tests {
         let mut total = Cost::zero();
         pipeline.stages.iter().for_each(|stage| total.add(&stage.cost));
         judge(&Run {
-            record_version: pelton_record::RECORD_VERSION,
-            pelton_version: String::new(),
-            text: String::new(),
             shell: "bash".into(),
-            started_unix_ms: 0,
             machine: Machine { cores: 2, ..Machine::default() },
             pipelines: vec![pipeline],
             wall_ns,
             total,
-            exit_status: 0,
-            left_behind: Default::default(),
-            observer: Default::default(),
-            verdict: Default::default(),
-            notes: vec![],
-            repeats: None,
-            arrivals: None,
-            lines: None,
-            what_if: None,
-            sampled_from_ns: None,
+            ..Run::default()
         })
     }
 

@@ -100,6 +100,33 @@ pub struct Run {
     pub sampled_from_ns: Option<u64>,
 }
 
+impl Default for Run {
+    /// Returns the record of a text of which nothing ran.
+    fn default() -> Self {
+        Run {
+            record_version: RECORD_VERSION,
+            pelton_version: env!("CARGO_PKG_VERSION").to_owned(),
+            text: String::new(),
+            shell: String::new(),
+            started_unix_ms: 0,
+            machine: Machine::default(),
+            pipelines: Vec::new(),
+            wall_ns: 0,
+            total: Cost::zero(),
+            exit_status: 0,
+            left_behind: LeftBehind::default(),
+            observer: Observer::default(),
+            verdict: Verdict::default(),
+            notes: Vec::new(),
+            repeats: None,
+            arrivals: None,
+            lines: None,
+            what_if: None,
+            sampled_from_ns: None,
+        }
+    }
+}
+
 /// The machine a run was made on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {

@@ -2,7 +2,7 @@
 
 use pelton_record::{
     Bottleneck, BottleneckKind, Cost, End, How, LeftBehind, Machine, Observer, Pass, PipeFill, PipeUse,
-    Pipeline, RECORD_VERSION, Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
+    Pipeline, Repeats, Run, Span, Stage, StageRepeats, Verdict, Waits,
 };
 
 use crate::{Style, formats::Subject};
@@ -140,7 +140,6 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
     total.wall_ns = pipelines.iter().map(|pipeline| pipeline.wall_ns).sum();
     let texts: Vec<_> = pipelines.iter().map(|pipeline| pipeline.text.as_str()).collect();
     Run {
-        record_version: RECORD_VERSION,
         pelton_version: "0.1.0".to_owned(),
         text: texts.join("; "),
         shell: "/bin/bash".to_owned(),
@@ -155,8 +154,6 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
         },
         pipelines,
         wall_ns: total.wall_ns,
-        exit_status: 0,
-        left_behind: LeftBehind::default(),
         observer: Observer { cpu_ns: 9_312_000, rounds: 120, sampling_ns: 8_100_000, idle_cores: None },
         verdict: Verdict {
             bottleneck: bottleneck.map(|(pipeline, stage)| Bottleneck {
@@ -172,12 +169,7 @@ fn run(pipelines: Vec<Pipeline>, bottleneck: Option<(usize, usize)>, headline: &
             advice: None,
         },
         total,
-        notes: vec![],
-        repeats: None,
-        arrivals: None,
-        lines: None,
-        what_if: None,
-        sampled_from_ns: None,
+        ..Run::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::environ::Environment;
 use crate::execute::Execution;
 use crate::plan::Request;
-use pelton_record::{Cost, How, Machine, Pipeline, RECORD_VERSION, Run, Verdict};
+use pelton_record::{Cost, How, Machine, Pipeline, Run};
 use pelton_sys::machine;
 
 /// Makes the record of an observed execution, with its verdict.
@@ -17,25 +17,16 @@ pub fn assemble(
     environment: &Environment,
 ) -> Run {
     let mut run = Run {
-        record_version: RECORD_VERSION,
-        pelton_version: env!("CARGO_PKG_VERSION").into(),
         text: text.into(),
         shell: shell.into(),
         started_unix_ms,
         machine: this_machine(environment),
         pipelines: execution.pipelines.clone(),
         wall_ns: execution.wall_ns,
-        total: Cost::zero(),
         exit_status: execution.status,
         left_behind: execution.left_behind.clone(),
         observer: execution.observer.clone(),
-        verdict: Verdict::default(),
-        notes: Vec::new(),
-        repeats: None,
-        arrivals: None,
-        lines: None,
-        what_if: None,
-        sampled_from_ns: None,
+        ..Run::default()
     };
     correct_bytes(&mut run);
     conclude(&mut run, execution.launches.is_some());

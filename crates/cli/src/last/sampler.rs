@@ -12,7 +12,7 @@ use crate::manual::Completing;
 use crate::output;
 use crate::shared_options::parse_interval;
 use pelton_observe::foreground::{Foreground, Programs, Shell};
-use pelton_record::{Cost, LeftBehind, Observer, RECORD_VERSION, Run, Verdict};
+use pelton_record::{Observer, Run};
 use pelton_run::Environment;
 use pelton_sys::accounts::ChildrenCpu;
 use pelton_sys::file_events::{FileEvent, FileEvents, WatchedFile};
@@ -273,25 +273,15 @@ impl Sampler {
 
     fn record(&self, typed: &Typed, begin: &Begin, programs: Option<Programs>) -> Run {
         let mut run = Run {
-            record_version: RECORD_VERSION,
-            pelton_version: env!("CARGO_PKG_VERSION").into(),
             text: typed.text.clone(),
             shell: self.name.into(),
             started_unix_ms: clock::unix_ms().saturating_sub(typed.wall_ns / 1_000_000),
             machine: pelton_run::this_machine(&self.environment),
-            pipelines: Vec::new(),
             wall_ns: typed.wall_ns,
-            total: Cost::zero(),
             exit_status: typed.statuses.last().copied().unwrap_or(0),
-            left_behind: LeftBehind::default(),
             observer: Observer { cpu_ns: clock::own_cpu_ns() - begin.own_cpu_ns, ..Observer::default() },
-            verdict: Verdict::default(),
-            notes: Vec::new(),
-            repeats: None,
-            arrivals: None,
-            lines: None,
-            what_if: None,
             sampled_from_ns: programs.as_ref().map(|programs| programs.joined_after_ns),
+            ..Run::default()
         };
         let mut notes = Vec::new();
         if let Some(programs) = programs {

@@ -52,25 +52,11 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
         pipes: Vec::new(),
     };
     judge(&Run {
-        record_version: pelton_record::RECORD_VERSION,
-        pelton_version: String::new(),
-        text: String::new(),
-        shell: String::new(),
-        started_unix_ms: 0,
         machine: Machine { cores, ..Machine::default() },
         pipelines: vec![pipeline],
         wall_ns,
         total,
-        exit_status: 0,
-        left_behind: Default::default(),
-        observer: Default::default(),
-        verdict: Verdict::default(),
-        notes: Vec::new(),
-        repeats: None,
-        arrivals: None,
-        lines: None,
-        what_if: None,
-        sampled_from_ns: None,
+        ..Run::default()
     })
 }
 

@@ -68,25 +68,11 @@ fn run(stages: Vec<Stage>) -> Run {
         passes: vec![],
     };
     Run {
-        record_version: pelton_record::RECORD_VERSION,
-        pelton_version: String::new(),
-        text: String::new(),
-        shell: String::new(),
-        started_unix_ms: 0,
         machine: Machine { cores: 4, ..Machine::default() },
         pipelines: vec![pipeline],
         wall_ns,
         total: Cost { wall_ns, ..Cost::zero() },
-        exit_status: 0,
-        left_behind: Default::default(),
-        observer: Default::default(),
-        verdict: Default::default(),
-        notes: vec![],
-        repeats: None,
-        arrivals: None,
-        lines: None,
-        what_if: None,
-        sampled_from_ns: None,
+        ..Run::default()
     }
 }
 
