@@ -105,9 +105,9 @@ pub(super) fn check(
     if any_expr(program, lends_a_field) {
         return Declined::because("the value of an assignment to a field, which gawk may overwrite");
     }
-    if compares_what_was_printed(program) {
+    if !rules::is_gawk_5_1() && !rules::is_gawk_5_3() && compares_what_was_printed(program) {
         return Declined::because(
-            "elements that are printed and compared: gawk may keep as a string what was not set",
+            "elements that are printed and compared: gawk 5.2 may keep as a string what was not set",
         );
     }
     if super::length_of_array::asked_early(program, names) {
