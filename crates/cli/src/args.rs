@@ -127,18 +127,22 @@ pub enum Verb {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton run 'sort data.csv | uniq -c'     one argument: shell text
-  pelton run sort -u data.csv              several: a command and its arguments, without a shell
-  pelton run -f script.sh one two          a script, with $1 and $2
-  echo 'sort | uniq' | pelton run -        the text from standard input
-  pelton run --stats 'sort f | uniq -c'    and then what each stage of it cost, as `pelton time` shows it
-  pelton run --progress 'sort f > g'       how far it is, meanwhile
-  pelton run --strict 'sort f | uniq -c'   only if all of it runs natively; else say what does not, and why
-  pelton run --check 'sort f | uniq -c'    and then whether the shell prints the same, byte for byte
+  pelton run 'sort data.csv | uniq -c'    one argument: shell text
+  pelton run sort -u data.csv             several: a command and its arguments,
+                                          without a shell
+  pelton run -f script.sh one two         a script, with $1 and $2
+  echo 'sort | uniq' | pelton run -       the text from standard input
+  pelton run --stats 'sort f | uniq -c'   and then what each stage of it cost,
+                                          as `pelton time` shows it
+  pelton run --progress 'sort f > g'      how far it is, meanwhile
+  pelton run --strict 'sort f | uniq -c'  only if all of it runs natively; else
+                                          say what does not, and why
+  pelton run --check 'sort f | uniq -c'   and then whether the shell prints the
+                                          same, byte for byte
 
-Exit status: the text's own; 2 if pelton refuses it (a syntax error, --strict, --check of what must
-not run twice) or cannot write the report; 3 if --check finds a difference; 126 or 127 as from a
-shell.")]
+Exit status: the text's own; 2 if pelton refuses it (a syntax error, --strict,
+--check of what must not run twice) or cannot write the report; 3 if --check
+finds a difference; 126 or 127 as from a shell.")]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -193,14 +197,16 @@ pub struct RunArgs {
 #[command(after_help = "\
 Examples:
   pelton explain 'cut -d, -f2 data.csv | sort | uniq -c | sort -rn | head'
-  pelton explain --without sort-uniq 'sort f | uniq -c'      the plan with a rule switched off
+  pelton explain --without sort-uniq 'sort f | uniq -c'
+                                              the plan with a rule switched off
   pelton explain --dot 'sort f | uniq -c' | dot -Tsvg > plan.svg
-  pelton explain --json 'tr a-z A-Z | wc -l'                 for programs: docs/explain.md
-  pelton explain --measure 'awk NF access.log | wc -l'       which awk is fastest here
-  pelton explain --rules                                     what can be switched off
+  pelton explain --json 'tr a-z A-Z | wc -l'  for programs: docs/explain.md
+  pelton explain --measure 'awk NF access.log | wc -l'
+                                              which awk is fastest here
+  pelton explain --rules                      what can be switched off
 
-An estimate is of CPU time, for the files that are read or for 100 MB, from costs measured on one
-machine.
+An estimate is of CPU time, for the files that are read or for 100 MB, from
+costs measured on one machine.
 
 Exit status: 0; 2 if pelton refuses the text.")]
 pub struct ExplainArgs {
@@ -236,26 +242,36 @@ pub struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   pelton time 'cat access.log | grep 404 | sort | uniq -c'
-  pelton time ./nightly.sh                           the pipelines in a script, stage by stage and by line
-  pelton time -f nightly.sh one two                  the same of a file that cannot be executed
-  pelton time --all make                             one command, every figure, and every program it starts
-  pelton time --runs 10 --warmup 1 'sort -u words'   medians and spread
-  pelton time -o report.json --json 'a | b'          the record, for programs
-  pelton time --threads python3 work.py              do its threads share the cores, or take turns?
-  pelton time --syscalls 'head -c 1M big | wc'       which system calls, how often, how long
-  pelton time --exact 'a | b | c'                    what each stage waits for, traced instead of sampled
-  pelton time --html run.html 'a | b | c'            a page: what each stage did when
-  pelton time --arrivals 'producer | sort | head'    does anything come before all is generated?
-  pelton time --what-if 'a | b | c'                  what would a faster stage gain?
-  pelton time --live 'a | b' > out                   the same figures while it runs
-  pelton time -p 'a | b'                             as POSIX `time -p`
+  pelton time ./nightly.sh                      the pipelines in a script, stage
+                                                by stage and by line
+  pelton time -f nightly.sh one two             the same of a file that cannot
+                                                be executed
+  pelton time --all make                        one command, every figure, and
+                                                every program it starts
+  pelton time --runs 10 --warmup 1 'sort -u words'
+                                                medians and spread
+  pelton time -o report.json --json 'a | b'     the record, for programs
+  pelton time --threads python3 work.py         do its threads share the cores,
+                                                or take turns?
+  pelton time --syscalls 'head -c 1M big | wc'  which system calls, how often,
+                                                how long
+  pelton time --exact 'a | b | c'               what each stage waits for,
+                                                traced instead of sampled
+  pelton time --html run.html 'a | b | c'       a page: what each stage did when
+  pelton time --arrivals 'producer | sort | head'
+                                                does anything come before all is
+                                                generated?
+  pelton time --what-if 'a | b | c'             what would a faster stage gain?
+  pelton time --live 'a | b' > out              the same figures while it runs
+  pelton time -p 'a | b'                        as POSIX `time -p`
 
-Columns: real, user and sys time; CPU is (user+sys)/real; peak mem the largest resident set; in and
-out the bytes read and written by system calls, the program loader's included. A figure the kernel
-would not give is shown as unknown, not as 0.
+Columns: real, user and sys time; CPU is (user+sys)/real; peak mem the largest
+resident set; in and out the bytes read and written by system calls, the program
+loader's included. A figure the kernel would not give is shown as unknown, not
+as 0.
 
-Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses the text or cannot
-write the report; 126 or 127 as from a shell.")]
+Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses
+the text or cannot write the report; 126 or 127 as from a shell.")]
 pub struct TimeArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -340,7 +356,8 @@ Examples:
   pelton pipe ::: grep -- \"$pattern\" \"$file\" ::: sort ::: uniq -c
   pelton pipe --read=\"$file\" ::: LC_ALL=C sort -u ::: wc -l
 
-Exit status: the pipeline's own; 2 if pelton refuses it; 126 or 127 as from a shell.")]
+Exit status: the pipeline's own; 2 if pelton refuses it; 126 or 127 as from a
+shell.")]
 pub struct PipeArgs {
     /// The shell whose pipeline it is: what pelton does not run itself goes to it [default: bash]
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
@@ -398,9 +415,11 @@ pub struct PipeArgs {
 #[command(after_help = "\
 Examples:
   pelton sh script.sh one two
-  #!/usr/bin/env -S pelton sh       the first line of a script; it is bash's, unless --shell says otherwise
+  #!/usr/bin/env -S pelton sh  the first line of a script; it is bash's, unless
+                               --shell says otherwise
 
-Exit status: the script's own; 2 if pelton refuses it; 126 or 127 as from a shell.")]
+Exit status: the script's own; 2 if pelton refuses it; 126 or 127 as from a
+shell.")]
 pub struct ShArgs {
     /// The shell whose script it is [default: bash]
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
@@ -421,16 +440,19 @@ Examples:
   pelton compare 'sort f | uniq' 'sort -u f'
   pelton compare 'sort f | uniq -c' \"pelton run 'sort f | uniq -c'\"
   pelton compare --runs 30 --threshold 5 'gzip -9 < f' 'gzip -6 < f'
-  pelton compare --json 'a f' 'b f' > both.json         `results` is as hyperfine writes it
-  pelton compare --input-scale 'sort' 'sort -u' < f     how user+sys grow with the input
-  pelton time --runs 10 --json -o base.json 'sort f'    a record for
-  pelton compare --baseline base.json                   a later day: status 1 if it is slower
+  pelton compare --json 'a f' 'b f' > both.json
+                                       `results` is as hyperfine writes it
+  pelton compare --input-scale 'sort' 'sort -u' < f
+                                       how user+sys grow with the input
+  pelton time --runs 10 --json -o base.json 'sort f'
+                                       a record for
+  pelton compare --baseline base.json  a later day: status 1 if it is slower
 
-Both texts are run several times: they had better do nothing but print. Standard input is given to
-every run if it is a file.
+Both texts are run several times: they had better do nothing but print. Standard
+input is given to every run if it is a file.
 
-Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if the output is not the
-same; 2 if pelton could not compare; 130 if interrupted.")]
+Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if
+the output is not the same; 2 if pelton could not compare; 130 if interrupted.")]
 pub struct CompareArgs {
     /// Shell text as it is now. With --baseline it may be left out: the record's text
     #[arg(required_unless_present = "baseline")]
@@ -481,19 +503,22 @@ pub struct CompareArgs {
 Examples:
   tar -c src | pelton buffer --progress | ssh host 'cat > src.tar'
   producer | pelton buffer --memory 64M --disk 10G | slow-reader
-  pelton buffer -- make 2>&1 | less               make never waits for the reader of its output
-  pelton buffer --detach -- cmd                   for a parent that waits for cmd's end before it reads:
-                                                  cmd ends at once, and what it printed arrives all the same
+  pelton buffer -- make 2>&1 | less
+                    make never waits for the reader of its output
+  pelton buffer --detach -- cmd
+                    for a parent that waits for cmd's end before it reads: cmd
+                    ends at once, and what it printed arrives all the same
   producer | pelton buffer --json -o stats.json | slow-reader
 
-Where memory and disk are used up, the writer waits for the reader, as it would without a buffer.
-A disk without room is reported once, and tried again every 0.25 s. On SIGTERM, SIGHUP or SIGINT
-nothing more is taken, what was taken is delivered, and then the signal ends pelton; a second
-SIGINT ends it at once. A command is sent SIGTERM and SIGHUP, and its output delivered to the end.
+Where memory and disk are used up, the writer waits for the reader, as it would
+without a buffer. A disk without room is reported once, and tried again every
+0.25 s. On SIGTERM, SIGHUP or SIGINT nothing more is taken, what was taken is
+delivered, and then the signal ends pelton; a second SIGINT ends it at once. A
+command is sent SIGTERM and SIGHUP, and its output delivered to the end.
 
-Exit status: 0; 1 if something could not be read or written; as by SIGPIPE if the reader leaves;
-with a command, its own, or its death by a signal; 126 or 127 if it cannot be run; 2 if the
-arguments make no sense.")]
+Exit status: 0; 1 if something could not be read or written; as by SIGPIPE if
+the reader leaves; with a command, its own, or its death by a signal; 126 or 127
+if it cannot be run; 2 if the arguments make no sense.")]
 pub struct BufferArgs {
     /// Hold at most SIZE in memory: 4096, 64M, 1G, 0 for none [default: a quarter of what is available, at most 1G]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -552,5 +577,10 @@ mod tests {
         let long = |text: &str| text.lines().find(|line| line.chars().count() > 80).map(str::to_owned);
         assert_eq!(long(&Cli::command().render_long_help().to_string()), None);
         assert_eq!(long(FIRST_STEPS), None);
+        // What is longer would be wrapped once more, in the middle of a line.
+        for verb in root.get_subcommands() {
+            let below = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert_eq!(long(&below), None, "{}", verb.get_name());
+        }
     }
 }

@@ -20,30 +20,36 @@ use std::os::fd::AsFd;
 #[command(after_help = "\
 Examples:
   pelton csv -s name,city people.csv                two columns, in this order
-  pelton csv -s 2-4,id -w 'city=Oslo' people.csv    of the records that are of Oslo
+  pelton csv -s 2-4,id -w 'city=Oslo' people.csv    of the records that are of
+                                                    Oslo
   pelton csv -w 'price>=10' -w 'name~^A' goods.csv  all conditions must hold
-  pelton csv --to tsv --drop-header people.csv | sort -t$'\\t' -k2 | awk -F'\\t' '{print $1}'
-                                                    for the next stage: one line for each record
+  pelton csv --to tsv --drop-header people.csv | sort -t$'\\t' -k2
+                                                    for the next stage: one line
+                                                    for each record
   pelton csv --to ndjson --numbers people.csv       an object for each record
 
-Columns: names; numbers from 1; ranges (2-4, name-city, 3-, -2), backwards too; !id for all others.
-A name with `,` or `-` in it, or one that is a number, stands in \"quotes\".
+Columns: names; numbers from 1; ranges (2-4, name-city, 3-, -2), backwards too;
+!id for all others. A name with `,` or `-` in it, or one that is a number,
+stands in \"quotes\".
 
-Conditions: COLUMN=TEXT, COLUMN!=TEXT, COLUMN~REGEX, COLUMN!~REGEX, and COLUMN<NUMBER with < <= > >=,
-of what a field means, without its quotes. Expressions are those of Rust's regex crate, of bytes. What is
-no number is neither less nor more.
+Conditions: COLUMN=TEXT, COLUMN!=TEXT, COLUMN~REGEX, COLUMN!~REGEX, and
+COLUMN<NUMBER with < <= > >=, of what a field means, without its quotes.
+Expressions are those of Rust's regex crate, of bytes. What is no number is
+neither less nor more.
 
-CSV comes out with quotes only where a field needs them. In --to tsv, \\t, \\n, \\r and \\\\ stand for what
-would end a field or a line. JSON holds strings, unless --numbers; bytes that are no UTF-8 become U+FFFD.
+CSV comes out with quotes only where a field needs them. In --to tsv, \\t, \\n,
+\\r and \\\\ stand for what would end a field or a line. JSON holds strings,
+unless --numbers; bytes that are no UTF-8 become U+FFFD.
 
-The text must be what RFC 4180 has it: a quote in a field without quotes around it, something behind a
-closing quote, and a record with more or fewer fields than the first (but see --ragged) are errors, and so is
-a record of more than 64 MiB: quotes that are never closed make one of all that follows.
-Empty lines are skipped, and so is a byte order mark at the beginning. What was printed before an error
-stays printed.
+The text must be what RFC 4180 has it: a quote in a field without quotes around
+it, something behind a closing quote, and a record with more or fewer fields
+than the first (but see --ragged) are errors, and so is a record of more than 64
+MiB: quotes that are never closed make one of all that follows. Empty lines are
+skipped, and so is a byte order mark at the beginning. What was printed before
+an error stays printed.
 
-Exit status: 0; 2 if an input is wrong, has no such column or cannot be read. The message names the
-line, the column (the byte, from 1) and the record.")]
+Exit status: 0; 2 if an input is wrong, has no such column or cannot be read.
+The message names the line, the column (the byte, from 1) and the record.")]
 pub struct CsvArgs {
     /// The columns to show, in this order [default: all]
     #[arg(short, long, value_name = "COLUMNS", allow_hyphen_values = true)]

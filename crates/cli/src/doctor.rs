@@ -23,15 +23,16 @@ use pelton_report::diagnosis;
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  pelton doctor                          all of your own processes: what is dead, what is slow
-  pelton doctor 4711                     this process, its children, and who is at its pipes
-  pelton doctor make                     those of this name
+  pelton doctor       all of your own processes: what is dead, what is slow
+  pelton doctor 4711  this process, its children, and who is at its pipes
+  pelton doctor make  those of this name
   pelton doctor --dot 4711 | dot -Tsvg > waits.svg
   pelton doctor --json 4711 | jq .health
 
-Exit status: 0 if nothing is dead; 1 if something is; 3 if the gravest that can be said is unknown; 2 if pelton
-cannot look (no such process, bad options). One's own processes can be examined without privileges; where the
-system restricts that (kernel.yama.ptrace_scope), less can be told, and pelton says so."
+Exit status: 0 if nothing is dead; 1 if something is; 3 if the gravest that can
+be said is unknown; 2 if pelton cannot look (no such process, bad options).
+One's own processes can be examined without privileges; where the system
+restricts that (kernel.yama.ptrace_scope), less can be told, and pelton says so."
 )]
 pub struct DoctorArgs {
     /// A process id, or the name of a program; several may be given [default: all of your own]

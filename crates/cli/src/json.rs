@@ -26,45 +26,54 @@ use std::os::fd::AsFd;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton json data.json                             a line for each value
-  curl -s example.org/api | pelton json             from standard input, while it comes
-  pelton json .menu.id data.json                    one value
-  pelton json '.items[].name' data.json             one of each element; -r shows strings without quotes
-  pelton json '..[?price < 10].title' data.json     at any level, where a condition holds
+  pelton json data.json                  a line for each value
+  curl -s example.org/api | pelton json  from standard input, while it comes
+  pelton json .menu.id data.json         one value
+  pelton json '.items[].name' data.json  one of each element; -r shows strings
+                                         without quotes
+  pelton json '..[?price < 10].title' data.json
+                                         at any level, where a condition holds
   pelton json '.items[]' --tsv '.id,.name' data.json | sort -k2
-                                                    columns for the next stage
+                                         columns for the next stage
   pelton json '.items[]' --format '{.id}: {.name}' data.json
-                                                    a text for each
-  pelton json --format '{path} is {type} {text}' --format-open '' --format-close '' data.json
-                                                    a text for each value
+                                         a text for each
+  pelton json --format '{path} is {type} {text}' data.json
+                                         a text for each value
   pelton json --ndjson .status log.ndjson | sort | uniq -c
-                                                    a document a line, on all cores
+                                         a document a line, on all cores
 
 Paths:
-  .                       the whole document; $ too
-  .name .\"a name\" [\"a\"]   the member of that name; without quotes, a name has none of .[]()\"'*?=!<>&|,:;@$/\\{}
-  .* [] [*]               every member and every element
-  [3] [2:5] [:5] [2:]     elements, counted from 0, the last one not included
-  ..name ..[0] ..*        the same, at any level
-  [?name]                 every member and element that has it
-  [?a.b == 1 && c != 'x'] or for which that holds: == != < <= > >= with a number, a string, true,
-                          false or null; strings compare by their characters, numbers as doubles,
-                          values of different kinds not at all
-Several paths select what any of them does, in the order of the document, each value once; one within
-another follows it. Values that conditions judge, and values in which others may be wanted (.. or
-several paths), are held in memory one at a time. A PATH begins with `.`, `[` or `$`; a file of such a
-name is written ./name.
+  .                    the whole document; $ too
+  .name .\"a name\" [\"a\"]
+                       the member of that name; without quotes, a name has none
+                       of .[]()\"'*?=!<>&|,:;@$/\\{}
+  .* [] [*]            every member and every element
+  [3] [2:5] [:5] [2:]  elements, counted from 0, the last one not included
+  ..name ..[0] ..*     the same, at any level
+  [?name]              every member and element that has it
+  [?a.b == 1 && c != 'x']
+                       or for which that holds: == != < <= > >= with a number,
+                       a string, true, false or null; strings compare by their
+                       characters, numbers as doubles, values of different kinds
+                       not at all
+Several paths select what any of them does, in the order of the document, each
+value once; one within another follows it. Values that conditions judge, and
+values in which others may be wanted (.. or several paths), are held in memory
+one at a time. A PATH begins with `.`, `[` or `$`; a file of such a name is
+written ./name.
 
-Places in --format: {path} {key} {value} {text} (strings as they are meant) {type} {depth}; or paths,
-{.name}, which are looked up in each selected value. Braces are {{ and }}; \\n, \\t and \\\\ are known.
+Places in --format: {path} {key} {value} {text} (strings as they are meant)
+{type} {depth}; or paths, {.name}, which are looked up in each selected value.
+Braces are {{ and }}; \\n, \\t and \\\\ are known.
 
-The text must be JSON as RFC 8259 has it, in UTF-8, also where nothing is selected, and may hold any
-number of documents, one after another. Names that an object has twice are two members, half of a
-surrogate pair stays as written (and is U+FFFD where strings are shown as they are meant), a byte order
-mark at the beginning is skipped. What was printed before an error stays printed.
+The text must be JSON as RFC 8259 has it, in UTF-8, also where nothing is
+selected, and may hold any number of documents, one after another. Names that an
+object has twice are two members, half of a surrogate pair stays as written (and
+is U+FFFD where strings are shown as they are meant), a byte order mark at the
+beginning is skipped. What was printed before an error stays printed.
 
-Exit status: 0; 2 if an input is no JSON, ends too early or cannot be read. The message names the
-line, the column (in bytes), and the path.")]
+Exit status: 0; 2 if an input is no JSON, ends too early or cannot be read. The
+message names the line, the column (in bytes), and the path.")]
 pub struct JsonArgs {
     /// Print a line for each value in what is selected, with its path
     #[arg(long, group = "form")]

@@ -28,8 +28,8 @@ Examples:
   pelton report --run-twice 'my-program f | sort'   although the program may do
                                                     more than print
 
-Exit status: 3 if pelton and the shell differ; 0 if not, or if the text prints something else each
-time; 2 if it cannot be run twice.")]
+Exit status: 3 if pelton and the shell differ; 0 if not, or if the text prints
+something else each time; 2 if it cannot be run twice.")]
 pub struct ReportVerbArgs {
     #[command(flatten)]
     pub source: SourceArgs,

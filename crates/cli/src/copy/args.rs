@@ -14,20 +14,25 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton copy -a src backup                     a tree, with everything that belongs to it
-  pelton copy -v big.img /mnt/                  and say which way its bytes are moved, and why
-  pelton copy --via io_uring big.img copy.img   this way
-  pelton copy --atomic new.conf /etc/app.conf   whoever reads it meanwhile sees the old one or the new one
-  pelton copy --report big.img /mnt/            every way side by side, on that file system
+  pelton copy -a src backup     a tree, with everything that belongs to it
+  pelton copy -v big.img /mnt/  and say which way its bytes are moved, and why
+  pelton copy --via io_uring big.img copy.img
+                                this way
+  pelton copy --atomic new.conf /etc/app.conf
+                                whoever reads it meanwhile sees the old one or
+                                the new one
+  pelton copy --report big.img /mnt/
+                                every way side by side, on that file system
 
-Ways: characters (a loop as with getc and putc), read-write, mapped-bytes, mapped (memcpy between
-mappings), copy_file_range, sendfile, splice, io_uring, reflink (shared blocks). By default
-blocks are shared where the file system can; else small files, and those whose size the kernel
-does not know, are read and written, and the kernel copies all others by itself: those of 1
-to 128 MiB by splice, if they lie on this machine.
+Ways: characters (a loop as with getc and putc), read-write, mapped-bytes,
+mapped (memcpy between mappings), copy_file_range, sendfile, splice, io_uring,
+reflink (shared blocks). By default blocks are shared where the file system can;
+else small files, and those whose size the kernel does not know, are read and
+written, and the kernel copies all others by itself: those of 1 to 128 MiB by
+splice, if they lie on this machine.
 
-Exit status: 0; 1 if anything could not be copied: the rest is copied all the same; 2 if an
-argument makes no sense.")]
+Exit status: 0; 1 if anything could not be copied: the rest is copied all the
+same; 2 if an argument makes no sense.")]
 pub struct CopyArgs {
     /// Copy directories with all that is in them
     #[arg(short, long, short_alias = 'R')]

@@ -13,18 +13,22 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton find src -name '*.rs' -size +10k         as find
-  pelton find --first / -name core                the first match ends it; those near the start are looked for first
-  pelton find --stats . -type d -empty            and then what it cost, and what each worker did when
-  pelton find --walk sequential . -name x         one of five ways, to compare them
-  pelton find . -name '*.o' -delete               entry by entry, in order
+  pelton find src -name '*.rs' -size +10k  as find
+  pelton find --first / -name core         the first match ends it; those near
+                                           the start are looked for first
+  pelton find --stats . -type d -empty     and then what it cost, and what each
+                                           worker did when
+  pelton find --walk sequential . -name x  one of five ways, to compare them
+  pelton find . -name '*.o' -delete        entry by entry, in order
 
-Order: as find's if standard output is no terminal, since what reads it could notice; else, and with
---unordered, as found. -exec, -delete and -depth are done by one thread, in find's order.
+Order: as find's if standard output is no terminal, since what reads it could
+notice; else, and with --unordered, as found. -exec, -delete and -depth are done
+by one thread, in find's order.
 
-Ways (--walk): sequential; per-directory, a task for each directory; semaphore and atomic, a task
-while one of --slots is free, counted by a semaphore or by an atomic number; stealing, whoever has
-nothing to do gets a part of what another one has left (the default).
+Ways (--walk): sequential; per-directory, a task for each directory; semaphore
+and atomic, a task while one of --slots is free, counted by a semaphore or by an
+atomic number; stealing, whoever has nothing to do gets a part of what another
+one has left (the default).
 
 Exit status: find's: 0; 1 if anything went wrong.")]
 pub struct FindArgs {

@@ -30,20 +30,26 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton guard make test                              report when nothing moves for 30 s
-  pelton guard --stall 60s --kill -- make test        and end it then, with status 124
-  pelton guard --kill=dead -- pytest                  end it only if it can never go on
-  pelton guard --timeout 20m -- ./ci.sh               after 20 minutes: report, and end it
-  pelton guard --kill --signal QUIT -- java -jar a.jar   let Java, Go or Python print its threads first
+  pelton guard make test                 report when nothing moves for 30 s
+  pelton guard --stall 60s --kill -- make test
+                                         and end it then, with status 124
+  pelton guard --kill=dead -- pytest     end it only if it can never go on
+  pelton guard --timeout 20m -- ./ci.sh  after 20 minutes: report, and end it
+  pelton guard --kill --signal QUIT -- java -jar a.jar
+                                         let Java, Go or Python print its
+                                         threads first
   pelton guard --json hang.json --html hang.html -- make test
-  pelton guard --record last.jsonl -- ./nightly.sh    keep the last minutes, whatever happens
-  pelton guard --show last.jsonl                      look at them
+  pelton guard --record last.jsonl -- ./nightly.sh
+                                         keep the last minutes, whatever happens
+  pelton guard --show last.jsonl         look at them
 
-What is reported is what `pelton doctor` says, with its words: dead, slow, idle or unknown. A server that
-waits for requests or a long sleep is idle: nothing moves, and nothing is wrong.
+What is reported is what `pelton doctor` says, with its words: dead, slow, idle
+or unknown. A server that waits for requests or a long sleep is idle: nothing
+moves, and nothing is wrong.
 
-Exit status: the command's own, or its death by the same signal; 124 if guard ended it (--kill, --timeout);
-2 if guard cannot start (bad options, a file that cannot be written); 126 or 127 as from env(1).")]
+Exit status: the command's own, or its death by the same signal; 124 if guard
+ended it (--kill, --timeout); 2 if guard cannot start (bad options, a file that
+cannot be written); 126 or 127 as from env(1).")]
 pub struct GuardArgs {
     /// Report when nothing has moved for so long
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]

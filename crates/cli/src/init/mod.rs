@@ -28,8 +28,9 @@ Examples:
   eval \"$(pelton init zsh)\"       in ~/.zshrc, behind compinit
   pelton init fish | source       in ~/.config/fish/config.fish
 
-Other keys: bind yours to the widgets pelton-run, pelton-time and pelton-last (zsh), to the functions
-_pelton_run, _pelton_time and _pelton_last_key (fish), or to a macro of the keys above (bash).
+Other keys: bind yours to the widgets pelton-run, pelton-time and pelton-last
+(zsh), to the functions _pelton_run, _pelton_time and _pelton_last_key (fish),
+or to a macro of the keys above (bash).
 
 Exit status: 0; 2 if it cannot be printed.")]
 pub struct InitArgs {

@@ -37,7 +37,8 @@ Examples:
   pelton last --json | jq .wall_ns
   pelton last --forget           delete all that is kept
 
-Turn it on with Ctrl-X Ctrl-L (fish: Alt-Shift-L), with `pelton_last on`, or always:
+Turn it on with Ctrl-X Ctrl-L (fish: Alt-Shift-L), with `pelton_last on`, or
+always:
   PELTON_LAST=2; eval \"$(pelton init bash)\"         in ~/.bashrc; zsh likewise
   set -g PELTON_LAST 2; pelton init fish | source   in config.fish
 

@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   pelton man time | man -l -                     read it
-  pelton man --output ~/.local/share/man         install all of them, for `man pelton-time`
+  pelton man --output ~/.local/share/man         install all of them, for `man
+                                                 pelton-time`
   pelton man --markdown --output docs/reference  the pages of pelton's book
 
 Topics: the verbs, and

@@ -35,19 +35,22 @@ use worker::{Job, Workers};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton verify                    every tool that has a kernel and can be compared
-  pelton verify sort cut           these
-  pelton verify --seconds 600 awk  longer: rarer differences are found
-  pelton verify --list             what was verified here, and which calls differ
-  pelton verify --forget sort      as if it had never been verified
+  pelton verify                every tool that has a kernel and can be compared
+  pelton verify sort cut       these
+  pelton verify --seconds 600 awk
+                               longer: rarer differences are found
+  pelton verify --list         what was verified here, and which calls differ
+  pelton verify --forget sort  as if it had never been verified
   pelton verify --json > verified.json
 
-Columns: compared, the runs of the kernel whose output, messages and status were compared with the
-tool's, several for each command line; declined, the share of command lines that the kernel leaves to the real command; different,
-the kinds of calls that differ.
+Columns: compared, the runs of the kernel whose output, messages and status were
+compared with the tool's, several for each command line; declined, the share of
+command lines that the kernel leaves to the real command; different, the kinds
+of calls that differ.
 
-Exit status: 0 if nothing differs; 1 if something does; 3 if a tool could not be compared, or not
-often enough; 2 if the arguments make no sense; or death by the signal that interrupted it.")]
+Exit status: 0 if nothing differs; 1 if something does; 3 if a tool could not be
+compared, or not often enough; 2 if the arguments make no sense; or death by the
+signal that interrupted it.")]
 pub struct VerifyArgs {
     /// Names of tools, as found on the PATH [default: all that can be compared]
     #[arg(value_name = "TOOL")]

@@ -28,12 +28,13 @@ use std::time::Duration;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pelton watch 4711                 this process, its pipeline, and what it started
-  pelton watch make                 all processes of this name
-  pelton watch                      all pipelines of your own
+  pelton watch 4711  this process, its pipeline, and what it started
+  pelton watch make  all processes of this name
+  pelton watch       all pipelines of your own
   pelton watch --for 10 --json 4711 | jq .pipelines[0].verdict.headline
 
-Exit status: 0, also when all that was watched has ended; 2 if there is nothing to watch.")]
+Exit status: 0, also when all that was watched has ended; 2 if there is nothing
+to watch.")]
 pub struct WatchArgs {
     /// A process id, or the name of a program; several may be given [default: all pipelines of your own]
     #[arg(value_name = "PID|NAME", conflicts_with = "all")]

@@ -124,6 +124,22 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
     }
 }
 
+/// Returns what helps one that waits until somebody opens the other side of a FIFO.
+pub fn open_other_side(wait: &Wait) -> Option<String> {
+    let path = wait.object.as_deref()?;
+    match wait.cause {
+        Cause::Opener { for_writing: true } => Some(format!(
+            "start the reader of {path} before this writer, with & behind it; who opens it by hand (`cat`) ends the wait, \
+             but takes the data"
+        )),
+        Cause::Opener { for_writing: false } => Some(format!(
+            "start the writer of {path} before this reader, with & behind it; `true > {path}` would end the wait, but with an \
+             empty input"
+        )),
+        _ => None,
+    }
+}
+
 /// Returns one remedy.
 pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let find = |test: fn(&Cause) -> bool| held.iter().find(|(_, wait)| test(&wait.cause)).copied();
@@ -135,11 +151,7 @@ pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
         Kind::BothEmpty | Kind::HeldOpen => end_of_file(world, kind, held)?,
         Kind::FifoOneSided => {
             let (_, wait) = find(|c| matches!(c, Cause::Opener { .. }))?;
-            let path = wait.object.as_deref()?;
-            match wait.cause {
-                Cause::Opener { for_writing: true } => format!("open the other side: cat {path}"),
-                _ => format!("open the other side, if only for an end of file: : > {path}"),
-            }
+            open_other_side(wait)?
         }
         Kind::Stopped => {
             let stopped = held.iter().filter(|(_, wait)| wait.cause == Cause::Stopped);

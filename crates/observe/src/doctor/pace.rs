@@ -1,5 +1,6 @@
 //! Finds what sets the pace among processes that are not deadlocked.
 
+use super::dead::open_other_side;
 use super::seen::Seen;
 use super::words::{name, names};
 use super::world::{Cause, Process, Wait};
@@ -206,6 +207,7 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         Some(Cause::Unknown(_) | Cause::Traced) => (Health::Unknown, Kind::Unseen),
         _ => (Health::Idle, Kind::Outside),
     };
+    let opener_cure = seen.world.processes.get(&root_cause).and_then(telling).and_then(open_other_side);
     let (headline, cure) = match kind {
         Kind::Ended => (
             format!("{who} has ended, and its parent has not asked how"),
@@ -215,10 +217,10 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
             format!("{who} is stopped, and nobody waits for it"),
             Some(format!("fg in its shell, or kill -CONT {root_cause}")),
         ),
-        _ if waiters.is_empty() => (format!("{who} {does}"), None),
+        _ if waiters.is_empty() => (format!("{who} {does}"), opener_cure),
         _ => {
             let verb = if waiters.len() == 1 { "waits" } else { "wait" };
-            (format!("{who} {does}; {} {verb} for it", names(&seen.world, waiters)), None)
+            (format!("{who} {does}; {} {verb} for it", names(&seen.world, waiters)), opener_cure)
         }
     };
     Some(Conclusion { health, kind, headline, root_cause, cure })
