@@ -3,6 +3,7 @@
 use crate::diagnose::near;
 use crate::failure::Failure;
 use clap::{ArgAction, Command};
+use pelton_record::{End, Pipeline, Run};
 use pelton_run::script::quoted;
 use pelton_run::{Environment, find_program};
 use pelton_sys::{processes, procfs};
@@ -11,6 +12,39 @@ use std::path::Path;
 
 /// More neighbours in a pipeline are not looked for.
 const READERS_MAX: usize = 20;
+
+/// Commands that end with status 1 to say something, not because they failed.
+const ANSWERS_BY_STATUS: &[&str] =
+    &["grep", "egrep", "fgrep", "zgrep", "rg", "cmp", "diff", "test", "[", "expr", "false"];
+
+/// Says which stages failed, though a later one hides it, and what may have made them fail.
+pub fn hidden_failures(run: &Run) -> Vec<String> {
+    let before_last = |pipeline: &Pipeline| pipeline.stages.len().saturating_sub(1);
+    let stages = run.pipelines.iter().flat_map(|pipeline| {
+        pipeline.stages[..before_last(pipeline)].iter().enumerate().map(|(at, stage)| (at + 1, stage))
+    });
+    let failed = stages.filter_map(|(number, stage)| match stage.end {
+        End::Exited(0 | 141) => None,
+        End::Exited(1) if ANSWERS_BY_STATUS.contains(&stage.name.as_str()) => None,
+        End::Exited(status) => Some((number, stage, status)),
+        End::Killed { .. } | End::Unknown(_) => None,
+    });
+    let notes = failed.take(3).map(|(number, stage, status)| {
+        let mut note = format!("stage {number} ({}) failed with status {status}", stage.name);
+        if lacks_a_variable(&stage.text) {
+            note +=
+                ": in double quotes the shell takes `$1` away: single quotes, or a file (-f FILE), keep it";
+        }
+        note
+    });
+    notes.collect()
+}
+
+/// Whether an awk program looks as if the shell had taken a `$1` out of it.
+fn lacks_a_variable(text: &str) -> bool {
+    text.contains("awk")
+        && ["print ,", "print }", "print}", ", }", ",}", ", ,"].iter().any(|gap| text.contains(gap))
+}
 
 /// Returns the error for a word that is no command of pelton's.
 pub fn unknown_verb(word: &str, root: &Command) -> Failure {

@@ -81,7 +81,24 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
             .map_err(|error| Failure::io(format!("cannot write `{}`", file.display()), &error))?,
         None => output::print(&text, "the report")?,
     }
+    terminal::say(told(&whole));
     Ok(Ending::Status(if whole.differs { DIFFERENT } else { 0 }))
+}
+
+/// What a report ends with.
+const SENDING: &str = "
+## Before you send this
+
+Read it: it holds your text, and the first lines that differ. Add the smallest input that shows the difference. pelton sends
+nothing by itself, and has no public address yet: give this file to those from whom you have pelton.
+";
+
+/// Returns what is said beside the report.
+fn told(whole: &Checked) -> &'static str {
+    match whole.differs {
+        true => "pelton: there is a difference; the end of the report says what to do with it\n",
+        false => "pelton: no difference was found, so there is nothing to send\n",
+    }
 }
 
 /// The outcome of `pelton run --check`.
@@ -199,12 +216,16 @@ fn markdown(
         }
     }
     section(&mut text, "The text", "sh", &whole.text.to_string_lossy());
-    section(&mut text, "What differs", "text", &whole.words);
+    let found = if whole.differs { "What differs" } else { "No difference was found" };
+    section(&mut text, found, "text", &whole.words);
     if let Some(shortest) = shortest {
         section(&mut text, "The shortest part that differs", "sh", &shortest.text.to_string_lossy());
         section(&mut text, "What differs there", "text", &shortest.words);
     }
     section(&mut text, "The plan", "text", explained);
+    if whole.differs {
+        text += SENDING;
+    }
     text
 }
 

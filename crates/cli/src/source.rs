@@ -193,8 +193,8 @@ pub fn no_such_command(words: &[OsString], error: &std::io::Error) -> Failure {
     }
     let failure = Failure::new(format!("there is no command `{name}`")).with_status(127);
     if name.contains(|c: char| c.is_whitespace() || "|;&<>$".contains(c)) {
-        let text =
-            "several words are one command; a pipeline is one word, and options of pelton stand before it";
+        let text = "several words are one command; a pipeline is one word, and options of pelton stand before it; one with \
+             both kinds of quotes is best kept in a file: pelton time -f FILE";
         return failure.with_help(text);
     }
     if pelton_run::is_builtin(&name) {

@@ -1,7 +1,7 @@
 //! Terminal capabilities and output.
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use pelton_report::Style;
 use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 use std::io::{IsTerminal, Write};
@@ -138,7 +138,7 @@ fn unicode() -> bool {
 
 /// A progress bar for `total` runs, if standard error is a terminal. Drawn only between runs.
 pub fn progress(total: u64, message: &'static str) -> ProgressBar {
-    bar(total, "{msg} {pos} of {len} {bar:30} {elapsed} elapsed, {eta} left").with_message(message)
+    bar(total, "{msg} {pos} of {len} {bar:30} {elapsed} elapsed{left}").with_message(message)
 }
 
 /// A bar of this length in the form of `template`, if standard error is a terminal.
@@ -148,8 +148,16 @@ pub fn bar(length: u64, template: &str) -> ProgressBar {
     }
     let bar = ProgressBar::new(length);
     match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
+        Ok(style) => bar.with_style(style.with_key("left", left)),
         Err(_) => bar,
+    }
+}
+
+/// Says how long it will take, once that can be told.
+fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    if state.pos() > 0 {
+        // A bar that cannot be drawn is no error.
+        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
     }
 }
 

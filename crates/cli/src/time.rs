@@ -81,6 +81,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         if let Source::Words(words) = &source {
             measured.run.notes.extend(misunderstood::readers_beside(words));
         }
+        measured.run.notes.extend(misunderstood::hidden_failures(&measured.run));
         if let Some(stamps) = stamps {
             stamps.add_to(&mut measured.run);
         }

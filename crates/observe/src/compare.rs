@@ -106,6 +106,9 @@ fn judge(real: &Change, cpu: &Change, outputs: &Outputs) -> Judgement {
         (Fell, Same) => (JudgementKind::Helped, "helped: real fell at the same user+sys"),
         (Fell, Rose) => (JudgementKind::Helped, "helped, at a price: real fell, and user+sys rose"),
         (Same, Fell) => (JudgementKind::Helped, "helped: user+sys fell at the same real"),
+        (Same, Same) if real.confidence < SURE => {
+            (JudgementKind::NoDifference, "too few runs to tell: try --runs 10")
+        }
         (Same, Same) => (JudgementKind::NoDifference, "no difference that could be told"),
         (Same, Rose) => (JudgementKind::Worse, "worse: user+sys rose, and real did not fall"),
         (Rose, Fell) => (JudgementKind::Worse, "worse: real rose, though user+sys fell"),

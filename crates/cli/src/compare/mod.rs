@@ -131,6 +131,9 @@ impl Session<'_> {
         let Some(after) = Kept::of(|| self.measure(1))? else { return Ok(None) };
         let cannot = |error: io::Error| Failure::io("cannot compare what they print", &error);
         terminal::say_bytes(&before.messages);
+        for (kept, name, text) in [(&before, "BEFORE", &args.before), (&after, "AFTER", &args.after)] {
+            could_start(kept, name, text.as_deref().unwrap_or_default())?;
+        }
         let Some(how) = difference(&before, &after).map_err(cannot)? else {
             return Ok(Some(Outputs::Same { bytes: before.length }));
         };
@@ -151,6 +154,17 @@ impl Session<'_> {
         notes.extend(failed.map(|run| format!("`{}` ended with status {}", run.text, run.exit_status)));
         notes
     }
+}
+
+/// Refuses to measure a text of which nothing could be started.
+fn could_start(kept: &Kept, name: &str, text: &OsStr) -> Result<(), Failure> {
+    if kept.length > 0 || !matches!(kept.status, 126 | 127) {
+        return Ok(());
+    }
+    terminal::say_bytes(&kept.messages);
+    let message = format!("{name} could not be run (status {}): {}", kept.status, text.to_string_lossy());
+    Err(Failure::new(message)
+        .with_help("a text with both kinds of quotes is best kept in a file: pelton compare 'sh a.sh' 'pelton run -f a.sh'"))
 }
 
 /// Returns a note where so many runs of each tell nothing.

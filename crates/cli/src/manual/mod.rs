@@ -14,7 +14,9 @@ use crate::failure::Failure;
 use crate::output;
 use clap::{Args, ValueEnum};
 use page::Page;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Show a manual page, of pelton, of a verb, or of what verbs have in common; for man(1), or as Markdown.
 #[derive(Args)]
@@ -86,9 +88,26 @@ pub fn man(args: &ManArgs, command: clap::Command) -> Result<Ending, Failure> {
     let pages = pages(command);
     match &args.output {
         Some(dir) => pages.iter().try_for_each(|page| write(page, dir, args.markdown))?,
-        None => output::print(&rendered(wanted(&pages, args)?, args.markdown), "the page")?,
+        None => {
+            let page = rendered(wanted(&pages, args)?, args.markdown);
+            if args.markdown || !is_shown_by_man(&page) {
+                output::print(&page, "the page")?;
+            }
+        }
     }
     Ok(Ending::Status(0))
+}
+
+/// Lets man(1) show a page, if standard output is a terminal and man can.
+fn is_shown_by_man(page: &str) -> bool {
+    if !io::stdout().is_terminal() {
+        return false;
+    }
+    let shown = tempfile::NamedTempFile::new().and_then(|mut file| {
+        file.write_all(page.as_bytes())?;
+        Command::new("man").arg("-l").arg(file.path()).status()
+    });
+    shown.is_ok_and(|status| status.success())
 }
 
 /// Prints a shell's completions of this command line.

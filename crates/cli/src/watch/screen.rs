@@ -42,7 +42,7 @@ impl Screen {
     /// Draws a screen in the terminal's current size.
     pub fn show(&self, now: &Snapshot, view: &View, color: When) {
         let size = termios::tcgetwinsize(&self.out).ok();
-        let height = size.map_or(24, |size| usize::from(size.ws_row)).max(4);
+        let height = size.map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0).unwrap_or(24).max(4);
         let width = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
         let look = Style { width: width.or(Some(80)), ..Look::of_stdout(color).style(false) };
         self.draw(&live::screen(now, view, &look, height));
