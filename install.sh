@@ -120,5 +120,13 @@ cp "$work/installed" "$prefix/$list"
 echo "installed $("$prefix/bin/pelton" --version) in $prefix"
 case :${PATH:-}: in
 *:"$prefix/bin":*) echo "begin with: pelton" ;;
-*) echo "begin with: $prefix/bin/pelton; or put $prefix/bin into your PATH" ;;
+*)
+    case ${SHELL##*/} in
+    fish) line="fish_add_path '$prefix/bin'" ;;
+    zsh) line="echo 'export PATH=\"$prefix/bin:\$PATH\"' >> ~/.zshrc" ;;
+    *) line="echo 'export PATH=\"$prefix/bin:\$PATH\"' >> ~/.bashrc" ;;
+    esac
+    echo "$prefix/bin is not in your PATH yet; type this, and open a new shell:"
+    echo "  $line"
+    ;;
 esac

@@ -438,15 +438,15 @@ pub struct ShArgs {
 #[command(after_help = "\
 Examples:
   pelton compare 'sort f | uniq' 'sort -u f'
-  pelton compare 'sort f | uniq -c' \"pelton run 'sort f | uniq -c'\"
+  pelton compare 'sort f | uniq -c'    plainly, and by pelton run
   pelton compare --runs 30 --threshold 5 'gzip -9 < f' 'gzip -6 < f'
   pelton compare --json 'a f' 'b f' > both.json
                                        `results` is as hyperfine writes it
   pelton compare --input-scale 'sort' 'sort -u' < f
                                        how user+sys grow with the input
   pelton time --runs 10 --json -o base.json 'sort f'
-                                       a record for
-  pelton compare --baseline base.json  a later day: status 1 if it is slower
+                                       a record to compare with
+  pelton compare --baseline base.json  on a later day: status 1 if it is slower
 
 Both texts are run several times: they had better do nothing but print. Standard
 input is given to every run if it is a file.
@@ -458,8 +458,7 @@ pub struct CompareArgs {
     #[arg(required_unless_present = "baseline")]
     pub before: Option<OsString>,
 
-    /// Shell text as it could be. With --input-scale it may be left out
-    #[arg(required_unless_present_any = ["input_scale", "baseline"])]
+    /// Shell text as it could be [default: BEFORE by `pelton run`; with --input-scale or --baseline, none]
     pub after: Option<OsString>,
 
     /// Instead of BEFORE, a record that `pelton time --runs N --json` wrote earlier: its runs are compared with as many of

@@ -120,9 +120,10 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
     }
     let (called, all) =
         (rewritten.pipelines.iter().filter(|one| one.called > 0).count(), rewritten.pipelines.len());
+    let pipelines = if all == 1 { "pipeline calls" } else { "pipelines call" };
     let _ = writeln!(
         text,
-        "\n{called} of {all} pipelines call pelton. What a call does with its words is decided when they are known."
+        "\n{called} of {all} {pipelines} pelton. What a call does with its words is decided when they are known."
     );
     text
 }

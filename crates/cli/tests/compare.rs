@@ -105,9 +105,18 @@ fn parts_of_the_input_end_with_lines() {
 }
 
 #[test]
+fn one_text_is_compared_with_itself_by_pelton_run() {
+    let (out, err, _) = run(&["seq 100000 | tail -n 1"]);
+    says(&out, &["run 'seq 100000 | tail -n 1'", "Both print the same 7 B"]);
+    assert!(!err.contains("pelton:"), "{err}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     for (args, part) in [
-        (&["sort"][..], "AFTER"),
+        (&[][..], "BEFORE"),
+        (&["--input-scale", "sort", "-"], "standard input"),
+        (&["echo x", "nosuchcmd x"], "AFTER could not be run (status 127): nosuchcmd x"),
         (&["-", "cat"], "standard input cannot be both"),
         (&["--threshold", "200", "a", "b"], "--threshold 200"),
         (&["--runs", "0", "a", "b"], "--runs"),

@@ -214,6 +214,9 @@ impl Release {
         for file in LICENCES.into_iter().chain(["README.md", "CHANGELOG.md"]) {
             put(&root().join(file), &doc.join(file), 0o644)?;
         }
+        // The pages that the README leads to.
+        put_below(&root().join("docs"), &doc.join("docs"))?;
+        put(&root().join("bench/README.md"), &doc.join("bench/README.md"), 0o644)?;
         write(&doc.join("licences-of-dependencies.txt"), &licences_of_dependencies()?)?;
         let_everyone_read(tree)
     }
@@ -381,6 +384,16 @@ fn put(from: &Path, to: &Path, mode: u32) -> Outcome {
     fs::create_dir_all(to.parent().ok_or("a file in no directory")?)?;
     fs::copy(from, to)?;
     fs::set_permissions(to, fs::Permissions::from_mode(mode))?;
+    Ok(())
+}
+
+/// Copies all files of a directory and of those in it.
+fn put_below(from: &Path, to: &Path) -> Outcome {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() { put_below(&path, &to)? } else { put(&path, &to, 0o644)? }
+    }
     Ok(())
 }
 

@@ -16,8 +16,9 @@ use crate::terminal::{self, Look};
 use crate::time::{Input, Measured, measure};
 use hidden_output::{Kept, with_hidden_output};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
+use pelton_run::script::quoted;
 use pelton_run::{Compared, Environment, Options};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 
 /// Bytes of kept output read at a time.
@@ -36,12 +37,26 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     if args.input_scale {
         return scale::run(args, &environment, color);
     }
-    let [before, after] = [&args.before, &args.after].map(|text| text.as_deref().unwrap_or_default());
-    let texts = [resolve(before, args, &environment, color)?, resolve(after, args, &environment, color)?];
+    let before = args.before.clone().unwrap_or_default();
+    let after = args.after.clone().unwrap_or_else(|| by_pelton(&before, &environment));
+    let texts = [resolve(&before, args, &environment, color)?, resolve(&after, args, &environment, color)?];
     let input = Input::hold()?;
-    let session = Session { texts, environment: &environment, input };
+    let session = Session { given: [before, after], texts, environment: &environment, input };
     let Some(comparison) = session.run(args)? else { return Ok(Ending::Status(INTERRUPTED)) };
     end(&comparison, args, color)
+}
+
+/// Returns the text that runs another by `pelton run`.
+fn by_pelton(text: &OsStr, environment: &Environment) -> OsString {
+    let program = match pelton_run::find_program(b"pelton", environment) {
+        Some(_) => "pelton".to_owned(),
+        None => {
+            std::env::current_exe().map_or_else(|_| "pelton".to_owned(), |path| path.display().to_string())
+        }
+    };
+    let is_plain = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    let program = if is_plain { program } else { quoted(&program) };
+    format!("{program} run {}", quoted(&text.to_string_lossy())).into()
 }
 
 /// Shows a comparison; its judgement is the status.
@@ -78,6 +93,7 @@ fn resolve(
 
 struct Session<'a> {
     /// BEFORE and AFTER.
+    given: [OsString; 2],
     texts: [Source; 2],
     environment: &'a Environment,
     input: Input,
@@ -131,9 +147,8 @@ impl Session<'_> {
         let Some(after) = Kept::of(|| self.measure(1))? else { return Ok(None) };
         let cannot = |error: io::Error| Failure::io("cannot compare what they print", &error);
         terminal::say_bytes(&before.messages);
-        for (kept, name, text) in [(&before, "BEFORE", &args.before), (&after, "AFTER", &args.after)] {
-            could_start(kept, name, text.as_deref().unwrap_or_default())?;
-        }
+        could_start(&before, "BEFORE", &self.given[0])?;
+        could_start(&after, "AFTER", &self.given[1])?;
         let Some(how) = difference(&before, &after).map_err(cannot)? else {
             return Ok(Some(Outputs::Same { bytes: before.length }));
         };

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::terminal::{self, Look, When};
 use pelton_observe::doctor::{self, Scope};
 use pelton_observe::guard::{self, Movement, Sample, State, Tree};
-use pelton_record::diagnosis::{Diagnosis, Health};
+use pelton_record::diagnosis::{Diagnosis, Finding, Health};
 use pelton_record::guard::{GUARD_VERSION, Guarded, Stall, StallKind};
 use pelton_report::Style;
 use pelton_sys::stand_in::{self, StandIn};
@@ -26,6 +26,9 @@ const COST_FACTOR: u64 = 400;
 const MOST_STALLS: usize = 100;
 /// The status if guard ended the command, as that of timeout(1).
 const ENDED: i32 = 124;
+/// Said where --kill=dead spares what looks dead.
+const SPARED: &str = "pelton: --kill=dead does not end it: another process could still open that FIFO, or send a signal that it handles\n  \
+     try: --kill, which ends all that stands still\n";
 
 /// A command under guard.
 pub struct Session<'a> {
@@ -194,8 +197,12 @@ impl<'a> Session<'a> {
         self.next_look_ns = quiet_ns.saturating_mul(2).max(self.args.stall);
         let pids: Vec<u32> = self.tree.members().map(|member| member.pid).collect();
         let diagnosis = doctor::examine_beside(&Scope::These(pids.clone()), Some(self.pid));
-        let dead =
-            diagnosis.findings.iter().any(|one| one.health == Health::Dead && !guard::may_be_woken(one));
+        let (spared, dead): (Vec<&Finding>, Vec<&Finding>) = diagnosis
+            .findings
+            .iter()
+            .filter(|one| one.health == Health::Dead)
+            .partition(|one| guard::may_be_woken(one));
+        let (is_spared, dead) = (!spared.is_empty(), !dead.is_empty());
         let last = self.guarded.stalls.last().filter(|_| self.is_reported && kind != StallKind::Timeout);
         let is_known =
             last.is_some_and(|last| last.kind == kind && picture(&last.diagnosis) == picture(&diagnosis));
@@ -215,6 +222,9 @@ impl<'a> Session<'a> {
             Some(KillWhen::Dead) => kind == StallKind::Still && dead,
             None => false,
         };
+        if self.args.kill == Some(KillWhen::Dead) && !kills && is_spared && !is_known {
+            self.say(SPARED);
+        }
         (kills || kind == StallKind::Timeout).then(|| self.end(kind))
     }
 

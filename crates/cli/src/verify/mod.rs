@@ -13,6 +13,7 @@ use pelton_commands::detect::{CacheFile, CacheFolder, Certificate, Certificates,
 use pelton_commands::{Implementation, Locale, TOOLS, Tool, lookup};
 use pelton_parallel::lock;
 use pelton_run::Environment;
+use pelton_run::script::quoted;
 use pelton_sys::clock;
 use pelton_sys::signals::Requests;
 use progress::Progress;
@@ -254,7 +255,11 @@ fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let mut names = Vec::new();
     for name in given {
         let Some(tool) = lookup(name.as_bytes()) else {
-            return Err(Failure::new(format!("pelton knows no tool called `{name}`")).with_help(comparable()));
+            let failure = Failure::new(format!("pelton knows no tool called `{name}`"));
+            // Of a text, not of a tool.
+            let is_text = name.contains(|c: char| c.is_whitespace() || c == '|');
+            let help = if is_text { format!("pelton run --check {}", quoted(name)) } else { comparable() };
+            return Err(failure.with_help(help));
         };
         if !tool.verifiable {
             let message =
