@@ -83,14 +83,17 @@ pub fn examine_beside(scope: &Scope, command: Option<u32>) -> Diagnosis {
     let start_ns = clock::now_ns();
     let taken_unix_ms = clock::unix_ms();
     let seen = see(command);
-    let members = members(&seen, scope);
-    let (mut findings, idle) = findings(&seen, &members, matches!(scope, Scope::These(_)));
+    let mut members = members(&seen, scope);
     let asked = match scope {
         Scope::These(pids) => Some(pids.as_slice()),
         Scope::All | Scope::Own => None,
     };
     if command.is_some() {
         // Whoever reads the command's output may wait for others as well: that is not the command's concern.
+        members.retain(|pid| asked.is_none_or(|asked| asked.contains(pid)));
+    }
+    let (mut findings, idle) = findings(&seen, &members, asked.is_some());
+    if command.is_some() {
         findings.retain(|finding| asked.is_none_or(|asked| is_about(finding, asked)));
     }
     let notes = add_stacks(&mut findings, asked.filter(|_| command.is_some()), asked.is_some());
