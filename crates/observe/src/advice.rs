@@ -68,8 +68,10 @@ fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
 
 fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
     (scene.bottleneck.kind == BottleneckKind::WaitsForCpu).then(|| {
-        "measure again when the machine is quiet: more speed here needs free cores, not a faster command"
-            .into()
+        let here = scene.here();
+        format!(
+            "measure again when the machine is quiet; until then less work helps most, first of all in {here}"
+        )
     })
 }
 

@@ -93,7 +93,9 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
             format!("it computes: {cpu:.0}% CPU, on the critical path {share:.0}% of the {whole}")
         }
         BottleneckKind::WaitsForCpu => {
-            format!("it wanted a CPU {share:.0}% of the {whole}, and other programs had it")
+            format!(
+                "it wanted a CPU for {share:.0}% of the {whole}, and had one for {cpu:.0}%: other stages or programs took the rest"
+            )
         }
         BottleneckKind::WaitsElsewhere => format!(
             "for {share:.0}% of the {whole} it waits for nothing in the pipeline: {} ({cpu:.0}% CPU)",
