@@ -99,8 +99,11 @@ fn title(now: &Snapshot, view: &View) -> Pieces {
             if stages == 1 { "" } else { "es" }
         ),
         format!("{:.1} of {} cores", now.cores_used, now.cores),
-        format!("sampling {:.1}%", now.looking * 100.0),
     ];
+    // The start is no measure of what sampling costs.
+    if now.elapsed_ns >= 1_000_000_000 {
+        parts.push(format!("sampling {:.1}%", now.looking * 100.0));
+    }
     if now.ended > 0 {
         parts.push(format!("{} ended", now.ended));
     }
