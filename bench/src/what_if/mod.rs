@@ -262,8 +262,13 @@ const HEAD: &str = "\
 ";
 
 fn row(case: &Case, answer: &Answer) -> String {
+    let (predicted, modelled) = answer.alone_s;
+    let alone = match answer.off_alone_percent() {
+        off if off.is_nan() => "not modelled".to_owned(),
+        off => format!("{predicted:.2} s for {modelled:.2} s, {off:+.1} %"),
+    };
     format!(
-        "| {} | {} | × {:.2} | {:.2} s | {:.2} s | {:.2} to {:.2} s | {:.2} s | {:+.1} % | {:.2} s for {:.2} s, {:+.1} % | {} | {:.1} | {} |",
+        "| {} | {} | × {:.2} | {:.2} s | {:.2} s | {:.2} to {:.2} s | {:.2} s | {:+.1} % | {} | {} | {:.1} | {} |",
         case.name,
         case.stage + 1,
         answer.factor,
@@ -273,9 +278,7 @@ fn row(case: &Case, answer: &Answer) -> String {
         answer.high_s,
         answer.real_s,
         answer.off_percent(),
-        answer.alone_s.0,
-        answer.alone_s.1,
-        answer.off_alone_percent(),
+        alone,
         answer.rounds,
         answer.load,
         answer.refused.len()
