@@ -448,8 +448,8 @@ Examples:
                                        a record to compare with
   pelton compare --baseline base.json  on a later day: status 1 if it is slower
 
-Both texts are run several times: they had better do nothing but print. Standard
-input is given to every run if it is a file.
+Both texts are run several times, so they should only print. Standard input is
+given to every run if it is a file.
 
 Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if
 the output is not the same; 2 if pelton could not compare; 130 if interrupted.")]

@@ -24,7 +24,7 @@ use pelton_report::diagnosis;
     after_help = "\
 Examples:
   pelton doctor       all of your own processes: what is dead, what is slow
-  pelton doctor 4711  this process, its children, and who is at its pipes
+  pelton doctor 4711  this process, its children, and those at its pipes
   pelton doctor make  those of this name
   pelton doctor --dot 4711 | dot -Tsvg > waits.svg
   pelton doctor --json 4711 | jq .health

@@ -18,11 +18,10 @@ const ANSWERS_BY_STATUS: &[&str] =
     &["grep", "egrep", "fgrep", "zgrep", "rg", "cmp", "diff", "test", "[", "expr", "false"];
 
 /// Says which stages failed, though a later one hides it, and what may have made them fail.
-pub fn hidden_failures(run: &Run) -> Vec<String> {
-    let before_last = |pipeline: &Pipeline| pipeline.stages.len().saturating_sub(1);
-    let stages = run.pipelines.iter().flat_map(|pipeline| {
-        pipeline.stages[..before_last(pipeline)].iter().enumerate().map(|(at, stage)| (at + 1, stage))
-    });
+pub fn hidden_failures<'a>(run: &'a Run) -> Vec<String> {
+    let before_last =
+        |pipeline: &'a Pipeline| pipeline.stages.split_last().map_or(&[][..], |(_, before)| before);
+    let stages = run.pipelines.iter().flat_map(|pipeline| (1..).zip(before_last(pipeline)));
     let failed = stages.filter_map(|(number, stage)| match stage.end {
         End::Exited(0 | 141) => None,
         End::Exited(1) if ANSWERS_BY_STATUS.contains(&stage.name.as_str()) => None,
@@ -169,7 +168,7 @@ fn is_whole_command(words: &[String]) -> bool {
 }
 
 /// Whether a word looks like several of the shell's.
-fn is_shell_text(word: &str) -> bool {
+pub fn is_shell_text(word: &str) -> bool {
     word.contains(|c: char| c.is_whitespace() || "|;&<>".contains(c))
 }
 
@@ -189,7 +188,7 @@ fn as_line(words: &[impl AsRef<OsStr>]) -> String {
 }
 
 /// Returns a word as one would type it: quoted only where it must be.
-fn as_word(word: &str) -> String {
+pub fn as_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quoted(word) }
 }

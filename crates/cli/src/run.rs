@@ -53,15 +53,8 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 return Err(cannot_start(&request, &error));
             }
             let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);
-            let options = Options {
-                observing: Observing::No,
-                native: native(args)?,
-                progress,
-                live: None,
-                in_place: false,
-                lines: None,
-                hold_others: None,
-            };
+            let options =
+                Options { observing: Observing::No, native: native(args)?, progress, ..Options::FAITHFULLY };
             text(&request, &plan, &environment, &options)
         }
     }

@@ -1,4 +1,4 @@
-//! Events on files: who opens them, and who has written to them.
+//! Events on files: that they were opened or written to.
 
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use rustix::io::Errno;

@@ -8,6 +8,7 @@ use crate::args::CompareArgs;
 use crate::check::{Comparer, same_messages};
 use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::misunderstood::as_word;
 use crate::output;
 use crate::shared_options::SourceArgs;
 use crate::source::{self, Source};
@@ -54,9 +55,7 @@ fn by_pelton(text: &OsStr, environment: &Environment) -> OsString {
             std::env::current_exe().map_or_else(|_| "pelton".to_owned(), |path| path.display().to_string())
         }
     };
-    let is_plain = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
-    let program = if is_plain { program } else { quoted(&program) };
-    format!("{program} run {}", quoted(&text.to_string_lossy())).into()
+    format!("{} run {}", as_word(&program), quoted(&text.to_string_lossy())).into()
 }
 
 /// Shows a comparison; its judgement is the status.

@@ -6,6 +6,7 @@ mod worker;
 
 use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::misunderstood::is_shell_text;
 use crate::output;
 use crate::terminal::{Look, When};
 use clap::Args;
@@ -256,9 +257,10 @@ fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     for name in given {
         let Some(tool) = lookup(name.as_bytes()) else {
             let failure = Failure::new(format!("pelton knows no tool called `{name}`"));
-            // Of a text, not of a tool.
-            let is_text = name.contains(|c: char| c.is_whitespace() || c == '|');
-            let help = if is_text { format!("pelton run --check {}", quoted(name)) } else { comparable() };
+            let help = match is_shell_text(name) {
+                true => format!("pelton run --check {}", quoted(name)),
+                false => comparable(),
+            };
             return Err(failure.with_help(help));
         };
         if !tool.verifiable {

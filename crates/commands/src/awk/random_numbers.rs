@@ -47,7 +47,7 @@ impl Generator {
     }
 }
 
-/// Words, to each of which the one before it by a distance is added when it is its turn.
+/// An additive feedback generator: each number is the sum of two words of its state, a fixed distance apart.
 #[derive(Clone, Debug)]
 pub(super) struct Feedback {
     words: Box<[u32]>,

@@ -208,7 +208,7 @@ impl Foreground {
         }
     }
 
-    /// Notices who has ended since the last sample.
+    /// Records which processes have ended since the last sample.
     fn sample_last(&mut self, now_ns: u64) {
         for stage in self.jobs.iter_mut().flat_map(|job| &mut job.stages) {
             stage.sample(now_ns, true);
