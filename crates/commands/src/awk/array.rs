@@ -209,10 +209,7 @@ impl Array {
                 }
                 found.is_some()
             }
-            Key::Number(number) => match self.list.get(number as usize) {
-                Some(slot) => slot.is_some(),
-                None => self.is_in_numbers(number),
-            },
+            Key::Number(number) => self.has_number(number),
             Key::Text(text) | Key::Fraction(text, _) => self.place_of(text, self.seed.hash(text)).is_some(),
         }
     }
@@ -239,6 +236,14 @@ impl Array {
     fn search(&self, text: &[u8], hash: u64) -> Option<u32> {
         let is_it = |place: &u32| same(self.texts[*place as usize].0.bytes(), text);
         self.places.find(hash, is_it).copied()
+    }
+
+    #[inline]
+    fn has_number(&self, number: i32) -> bool {
+        match self.list.get(number as usize) {
+            Some(slot) => slot.is_some(),
+            None => self.is_in_numbers(number),
+        }
     }
 
     fn is_in_numbers(&self, number: i32) -> bool {
@@ -334,15 +339,11 @@ impl Array {
     /// Returns where an element is, if there is one.
     #[inline(never)]
     fn place_with_fractions(&self, key: Key) -> Option<Place> {
-        let has_number = |number: i32| match self.list.get(number as usize) {
-            Some(slot) => slot.is_some(),
-            None => self.is_in_numbers(number),
-        };
         let fractions = self.fractions.as_ref()?;
         as_text(key, |text| {
             let places = fractions.places(key, text);
             places.into_iter().flatten().find(|place| match place {
-                Place::Number(number) => has_number(*number),
+                Place::Number(number) => self.has_number(*number),
                 Place::Text => self.search(text, self.seed.hash(text)).is_some(),
             })
         })

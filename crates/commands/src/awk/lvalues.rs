@@ -99,7 +99,7 @@ impl Machine {
     ) -> Ran<T> {
         let number = self.table_number(table);
         if self.tables[number].has_fractions() {
-            let key = self.evaluated(index)?;
+            let key = self.evaluated(table, index)?;
             return Ok(self.at_evaluated(table, key, with));
         }
         if let [one] = index {
@@ -146,13 +146,12 @@ impl Machine {
     }
 
     /// Returns the key of an index for later, before what else the statement evaluates.
-    fn evaluated(&mut self, index: &[Get]) -> Ran<EvaluatedKey> {
-        let mut text = self.buffer();
-        let [one] = index else {
-            self.give_back(text);
+    fn evaluated(&mut self, table: Table, index: &[Get]) -> Ran<EvaluatedKey> {
+        let (true, [one]) = (self.table(table).has_fractions(), index) else {
             return Ok(EvaluatedKey { text: self.key(index)?, fraction: None });
         };
         let value = self.value(one)?;
+        let mut text = self.buffer();
         value.write(&mut text);
         let fraction = match value {
             Value::Number(number) if number.fract() != 0.0 => Some(number),
@@ -170,7 +169,7 @@ impl Machine {
     ) -> T {
         let table = self.table(table);
         let made = match key.fraction {
-            Some(number) if table.has_fractions() => with(table, Key::Fraction(&key.text, number)),
+            Some(number) => with(table, Key::Fraction(&key.text, number)),
             _ => {
                 let found = table.key(&key.text);
                 with(table, found)
@@ -278,7 +277,7 @@ impl Machine {
                     let value = self.value(value)?;
                     return self.element(*table, index, |entry| *entry = value);
                 }
-                let key = self.evaluated(index)?;
+                let key = self.evaluated(*table, index)?;
                 let value = self.value(value)?;
                 self.at_evaluated(*table, key, |array, key| *array.entry(key) = value);
             }
@@ -319,7 +318,7 @@ impl Machine {
                 Ok(value)
             }
             LValue::Element(table, index) => {
-                let key = self.evaluated(index)?;
+                let key = self.evaluated(*table, index)?;
                 let value = self.value(value)?;
                 self.at_evaluated(*table, key, |array, key| *array.entry(key) = value.clone());
                 Ok(value)
@@ -498,7 +497,7 @@ impl Machine {
                     number
                 });
             }
-            let key = self.evaluated(index)?;
+            let key = self.evaluated(*table, index)?;
             let by = self.number(value)?;
             return Ok(self.at_evaluated(*table, key, |array, key| {
                 let entry = array.entry(key);
@@ -561,7 +560,7 @@ impl Machine {
                 field => Some(LValue::Field(field)),
             },
             LValue::Element(table, index) => {
-                let key = self.evaluated(index)?;
+                let key = self.evaluated(*table, index)?;
                 let index = key.fraction.map_or_else(|| Get::Text(Text::new(&key.text)), Get::Number);
                 self.give_back(key.text);
                 Some(LValue::Element(*table, vec![index]))
