@@ -121,7 +121,8 @@ echo "installed $("$prefix/bin/pelton" --version) in $prefix"
 case :${PATH:-}: in
 *:"$prefix/bin":*) echo "begin with: pelton" ;;
 *)
-    case ${SHELL##*/} in
+    shell=${SHELL:-}
+    case ${shell##*/} in
     fish) line="fish_add_path '$prefix/bin'" ;;
     zsh) line="echo 'export PATH=\"$prefix/bin:\$PATH\"' >> ~/.zshrc" ;;
     *) line="echo 'export PATH=\"$prefix/bin:\$PATH\"' >> ~/.bashrc" ;;

@@ -10,10 +10,18 @@ use workbench::cargo_workspace::{on_path, root, tested_binary};
 use workbench::machine::Machine;
 use xtask::dist::{Effort, Settings, packages, recipes};
 
+/// Runs the script with nothing in its environment but what it needs, as where a service or a container starts it.
 fn install(shell: &[&str], args: &[&str], home: &Path) -> Output {
+    install_for(None, shell, args, home)
+}
+
+/// Runs the script as [`install`] does, for a user of `login_shell`.
+fn install_for(login_shell: Option<&str>, shell: &[&str], args: &[&str], home: &Path) -> Output {
     let script = root().join("install.sh");
     let mut command = Command::new(shell[0]);
-    command.args(&shell[1..]).arg(script).args(args).env("HOME", home).env("TMPDIR", home);
+    command.args(&shell[1..]).arg(script).args(args).env_clear().env("HOME", home).env("TMPDIR", home);
+    command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.envs(login_shell.map(|shell| ("SHELL", shell)));
     command.output().expect("a shell")
 }
 
@@ -200,8 +208,14 @@ fn an_archive_is_installed_and_removed_without_a_trace(out: &Path, dir: &Path) {
             .expect("it runs");
         assert_eq!(ran.stdout, b"3\n2\n1\n");
         assert!(home.path().join(".local/share/man/man1/pelton-time.1").exists());
-        // Over itself.
-        assert!(install(shell, &from, home.path()).status.success());
+        // Over itself, for users of other shells.
+        for (login_shell, line) in
+            [(None, ".bashrc"), (Some("/usr/bin/fish"), "fish_add_path"), (Some("/bin/zsh"), ".zshrc")]
+        {
+            let done = install_for(login_shell, shell, &from, home.path());
+            let said = String::from_utf8_lossy(&done.stdout);
+            assert!(done.status.success() && said.contains(line), "{login_shell:?}: {said}");
+        }
         let _ = fs::remove_dir_all(home.path().join(".cache"));
         assert!(install(shell, &["--uninstall"], home.path()).status.success());
         assert_eq!(files(home.path()), Vec::<String>::new());
