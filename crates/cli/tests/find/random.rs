@@ -105,7 +105,9 @@ fn query(random: &mut Random) -> Vec<Vec<u8>> {
                 .map(|&word| word.into()),
         );
     }
-    if random.below(12) != 0 {
+    if random.below(12) == 0 {
+        tests_behind_an_action(&mut words, random);
+    } else if random.below(12) != 0 {
         expression(&mut words, random, 3);
     }
     words.into_iter().map(String::into_bytes).collect()
@@ -125,9 +127,45 @@ fn option(words: &mut Vec<String>, random: &mut Random) {
     }
 }
 
+/// A row of cheap and dear tests with an action among them, which find may put in another order, beside something else.
+fn tests_behind_an_action(words: &mut Vec<String>, random: &mut Random) {
+    const ANY: &[&[&str]] = &[
+        &["-prune"],
+        &["-prune"],
+        &["-print"],
+        &["-empty"],
+        &["-name", "*a*"],
+        &["-type", "d"],
+        &["-size", "1"],
+        &["-path", "*/a*"],
+        &["-links", "1"],
+        &["-true"],
+        &["-false"],
+        &["-mindepth", "1"],
+        &["-maxdepth", "3"],
+    ];
+    const BESIDE: &[&[&str]] = &[
+        &[],
+        &["-o", "-true"],
+        &["-o", "-type", "d"],
+        &["-o", "-print"],
+        &[",", "-true"],
+        &["-o", "-size", "1"],
+    ];
+    let mut row: Vec<&str> =
+        (0..1 + random.below(5)).flat_map(|_| *random.of::<&[&str]>(ANY)).copied().collect();
+    let beside = *random.of::<&[&str]>(BESIDE);
+    match random.below(4) {
+        0 => row = [&["("], row.as_slice(), beside, &[")"]].concat(),
+        1 => row = [&["!", "("], row.as_slice(), &[")"], beside].concat(),
+        _ => row.extend(beside),
+    }
+    words.extend(row.into_iter().map(str::to_owned));
+}
+
 fn expression(words: &mut Vec<String>, random: &mut Random, depth: usize) {
     primary(words, random, depth);
-    for _ in 0..random.below(3) {
+    for _ in 0..*random.of(&[0, 1, 1, 2, 2, 4]) {
         match random.below(8) {
             0 | 1 => words.push("-o".into()),
             2 => words.push("-a".into()),
@@ -141,6 +179,9 @@ fn expression(words: &mut Vec<String>, random: &mut Random, depth: usize) {
 fn primary(words: &mut Vec<String>, random: &mut Random, depth: usize) {
     if random.below(6) == 0 {
         words.push((*random.of(&["!", "-not"])).into());
+    }
+    if random.below(30) == 0 {
+        return option(words, random);
     }
     match random.below(if depth == 0 { 9 } else { 11 }) {
         0..7 => test(words, random),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Accept;
 
+use super::can_fail::Failures;
 use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Builtin, Expr, Pattern, Program, Statement};
@@ -54,12 +55,13 @@ pub(super) struct Analysis {
 pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Vec<u8>)]) -> Accept<Analysis> {
     let mut looker = Looker::new(program, names)?;
     let all = everything(program, &mut looker)?;
+    let failures = Failures::of(program, variables);
     let mut analysis = Analysis {
         ranges: program.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Range(..))),
         has_end: !program.end.is_empty(),
         whole_lines: super::whole_lines::prints_whole_lines(program)
             && !variables.iter().any(|(name, _)| name == "ORS"),
-        may_fail: super::can_fail::may_fail(program, variables),
+        may_fail: failures.are_possible(),
         ..Analysis::default()
     };
     let is_counter = |thing: &Thing| matches!(thing, Thing::Variable(Owner::Program, name) if matches!(name.as_str(), "NR" | "FNR"));
@@ -90,7 +92,8 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
     analysis.joined.dedup();
     analysis.exits =
         any_statement(program, |statement| matches!(statement, Statement::Exit(_) | Statement::NextFile));
-    analysis.array_order = super::for_in_order::check(program, names, &mut looker, analysis.whole_lines)?;
+    analysis.array_order =
+        super::for_in_order::check(program, names, &mut looker, &failures, analysis.whole_lines)?;
     super::whole_lines::check_loops(program, &mut looker)?;
     Ok(analysis)
 }

@@ -56,7 +56,7 @@ const KEYS_KEPT_MAX: usize = 1 << 16;
 pub(super) enum Key<'a> {
     Number(i32),
     Text(&'a [u8]),
-    /// A number that is not whole, and its text: only of an array that was made for them.
+    /// A number that is not whole, or -0, and its text: only of an array that was made for them.
     Fraction(&'a [u8], f64),
 }
 
@@ -72,6 +72,18 @@ impl<'a> Key<'a> {
     /// Returns the string.
     pub(super) fn text(self) -> Text {
         as_text(self, Text::new)
+    }
+
+    pub(super) fn is_minus_zero(number: f64) -> bool {
+        number == 0.0 && number.is_sign_negative()
+    }
+
+    /// Returns it, or the key of 0 if it is that of -0.
+    pub(super) fn with_zero_as_integer(self) -> Self {
+        match self {
+            Key::Fraction(_, 0.0) => Key::Number(0),
+            key => key,
+        }
     }
 
     /// Returns the integer key, unless the number must be formatted.

@@ -5,39 +5,195 @@
 use std::collections::BTreeSet;
 
 use super::arithmetic::is_sure_divisor;
+use super::names::{bodies, patterns};
+use super::positive_elements::{KeyLoop, is_positive};
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
-use super::visit::{each_expr, each_statement, every_expr, every_statement};
+use super::visit::{any_below, any_part, each_expr, each_statement, every_expr, every_statement};
 
-/// Whether a run-time error is possible, for which the real awk ends with a message.
-pub(super) fn may_fail(program: &Program, variables: &[(String, Vec<u8>)]) -> bool {
-    let bounds = Bounds::of(program, variables);
-    let mut may = false;
-    every_expr(program, &mut |expr| match expr {
-        Expr::Field(index) => may |= !bounds.is_never_negative(index),
-        Expr::Assign(place, value) if is_count(place) => may |= !bounds.is_never_negative(value),
-        Expr::Update(_, place, _) if is_count(place) => may = true,
-        Expr::Step { place, by, .. } if is_count(place) => may |= *by < 0.0,
-        Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => may |= is_count(&args[2]),
-        Expr::Arith(Arith::Divide | Arith::Remainder, _, by)
-        | Expr::Update(Arith::Divide | Arith::Remainder, _, by)
-            if rules::is_gawk() =>
-        {
-            may |= !is_sure_divisor(by)
+/// Where a program may fail at run time: the real awk then ends with a message.
+pub(super) struct Failures<'a> {
+    program: &'a Program,
+    bounds: Bounds<'a>,
+}
+
+impl<'a> Failures<'a> {
+    /// `variables` are set on the command line.
+    pub(super) fn of(program: &'a Program, variables: &'a [(String, Vec<u8>)]) -> Self {
+        Failures { program, bounds: Bounds::of(program, variables) }
+    }
+
+    /// Whether one is possible.
+    pub(super) fn are_possible(&self) -> bool {
+        let mut may = false;
+        for pattern in patterns(self.program) {
+            may |= any_part(pattern, |expr| self.may_fail_at(expr, &[]));
         }
-        Expr::Builtin(Builtin::Sprintf, args) if !rules::is_gawk() => {
-            may |= !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))
+        for (_, statement) in bodies(self.program) {
+            each_in_loops(statement, &mut Vec::new(), &mut |inner, loops| {
+                may |= self.may_fail_in(inner, loops)
+            });
         }
-        _ => {}
-    });
-    every_statement(program, &mut |statement| {
-        may |= match statement {
-            Statement::ForIn(name, ..) => name == "NF",
-            Statement::Printf(args, _) => super::lone_format::may_ask(args),
+        may
+    }
+
+    /// Whether the order of its keys decides what a loop over an array did before it failed, or of what it warned first.
+    pub(super) fn depend_on_order(&self, whole: &'a Statement) -> bool {
+        let mut places = Vec::new();
+        let mut prints = 0;
+        each_in_loops(whole, &mut Vec::new(), &mut |inner, loops| {
+            prints += usize::from(is_print(inner));
+            for root in inner.parts().0 {
+                each_expr(root, &mut |expr| {
+                    if self.may_fail_at(expr, loops) || warns(expr) {
+                        places.push((inner, root, expr));
+                    }
+                });
+            }
+        });
+        let only_one = places.len() == 1;
+        let (_, bodies) = whole.parts();
+        let ahead: Vec<&Statement> = bodies
+            .iter()
+            .flat_map(|body| body.flat())
+            .take_while(|statement| !any_below(statement, is_print))
+            .collect();
+        let can_fail_otherwise = any_below(whole, may_ask_in);
+        can_fail_otherwise
+            || places.iter().any(|(statement, root, expr)| {
+                let is_alike = is_division(expr) && prints == 0 && only_one;
+                let fails_first = is_always_evaluated(root, expr)
+                    && (ahead.iter().any(|ahead| std::ptr::eq(*ahead, *statement))
+                        || prints == 1 && is_print(statement));
+                !(is_alike || fails_first && has_fixed_divisor(expr, whole))
+            })
+    }
+
+    /// Whether a statement may fail, apart from those in it.
+    fn may_fail_in(&self, statement: &Statement, loops: &[KeyLoop]) -> bool {
+        may_ask_in(statement)
+            || statement
+                .parts()
+                .0
+                .into_iter()
+                .any(|expr| any_part(expr, |part| self.may_fail_at(part, loops)))
+    }
+
+    /// Whether an expression may fail, apart from its parts. `loops`: over arrays, around it.
+    fn may_fail_at(&self, expr: &Expr, loops: &[KeyLoop]) -> bool {
+        match expr {
+            Expr::Field(index) => !self.bounds.is_never_negative(index),
+            Expr::Assign(place, value) if is_count(place) => !self.bounds.is_never_negative(value),
+            Expr::Update(_, place, _) if is_count(place) => true,
+            Expr::Step { place, by, .. } if is_count(place) => *by < 0.0,
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 3 => is_count(&args[2]),
+            expr if is_division(expr) => match expr.parts().last() {
+                Some(by) => !is_sure_divisor(by) && !is_positive(self.program, loops, by),
+                None => false,
+            },
+            Expr::Builtin(Builtin::Sprintf, args) if !rules::is_gawk() => {
+                !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))
+            }
+            // What it calls counts where it stands, but there it is in no loop.
+            Expr::Call(..) if !loops.is_empty() => self.has_failing_function(),
             _ => false,
-        };
-    });
-    may
+        }
+    }
+
+    fn has_failing_function(&self) -> bool {
+        let mut may = false;
+        for function in &self.program.functions {
+            for statement in &function.body {
+                each_statement(statement, &mut |inner| {
+                    may |= may_ask_in(inner);
+                    for root in inner.parts().0 {
+                        may |= any_part(root, |expr| self.may_fail_at(expr, &[]) || warns(expr));
+                    }
+                });
+            }
+        }
+        may
+    }
+}
+
+/// Calls `call` for a statement and all below it, with the loops over arrays around each.
+fn each_in_loops<'a>(
+    statement: &'a Statement,
+    loops: &mut Vec<KeyLoop<'a>>,
+    call: &mut impl FnMut(&'a Statement, &[KeyLoop<'a>]),
+) {
+    call(statement, loops);
+    let entered = match statement {
+        Statement::ForIn(variable, array, _) => Some(KeyLoop { variable, array }),
+        _ => None,
+    };
+    loops.extend(entered);
+    for inner in statement.parts().1 {
+        each_in_loops(inner, loops, call);
+    }
+    loops.truncate(loops.len() - usize::from(entered.is_some()));
+}
+
+/// Whether it sets NF to a key, or prints in a format that may ask for an argument.
+fn may_ask_in(statement: &Statement) -> bool {
+    match statement {
+        Statement::ForIn(name, ..) => name == "NF",
+        Statement::Printf(args, _) => super::lone_format::may_ask(args),
+        _ => false,
+    }
+}
+
+fn is_print(statement: &Statement) -> bool {
+    matches!(statement, Statement::Print(..) | Statement::Printf(..))
+}
+
+/// Whether it divides, which gawk does by no zero.
+fn is_division(expr: &Expr) -> bool {
+    let divides = matches!(
+        expr,
+        Expr::Arith(Arith::Divide | Arith::Remainder, ..)
+            | Expr::Update(Arith::Divide | Arith::Remainder, ..)
+    );
+    divides && rules::is_gawk()
+}
+
+/// Whether gawk may warn of a number.
+fn warns(expr: &Expr) -> bool {
+    rules::is_gawk() && matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _))
+}
+
+/// Whether a part is evaluated whenever the whole is.
+fn is_always_evaluated(whole: &Expr, part: &Expr) -> bool {
+    std::ptr::eq(whole, part)
+        || match whole {
+            Expr::And(first, _) | Expr::Or(first, _) | Expr::If(first, ..) => {
+                is_always_evaluated(first, part)
+            }
+            whole => whole.parts().into_iter().any(|inner| is_always_evaluated(inner, part)),
+        }
+}
+
+/// Whether a division has the same divisor in each turn of a loop: numbers, and variables that the loop does not change.
+fn has_fixed_divisor(expr: &Expr, whole: &Statement) -> bool {
+    let changes = |name: &str| {
+        any_below(whole, |inner| {
+            let by_itself = matches!(inner, Statement::ForIn(variable, ..) if variable == name);
+            let is_it = |place: &Expr| matches!(place, Expr::Name(found) if found == name);
+            by_itself
+                || inner.parts().0.into_iter().any(|root| {
+                    any_part(root, |part| {
+                        part.changed_place().is_some_and(is_it)
+                            || matches!(part, Expr::Call(..) | Expr::Getline(_))
+                    })
+                })
+        })
+    };
+    let is_fixed = |part: &Expr| match part {
+        Expr::Number(_) | Expr::Group(_) | Expr::Arith(..) | Expr::Negate(_) => true,
+        Expr::Name(name) => !changes(name),
+        _ => false,
+    };
+    is_division(expr) && expr.parts().last().is_some_and(|by| !any_part(by, |part| !is_fixed(part)))
 }
 
 fn is_count(place: &Expr) -> bool {
@@ -174,7 +330,7 @@ mod tests {
 
     fn fails(text: &str) -> bool {
         let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
-        may_fail(&program, &[("v".to_owned(), b"-1".to_vec())])
+        Failures::of(&program, &[("v".to_owned(), b"-1".to_vec())]).are_possible()
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use crate::Accept;
 
 use super::analyse::ArrayOrder;
+use super::can_fail::Failures;
 use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Expr, Order, Program, Statement};
@@ -14,6 +15,7 @@ pub(super) fn check(
     program: &Program,
     names: &Names,
     looker: &mut Looker,
+    failures: &Failures,
     whole_lines: bool,
 ) -> Accept<ArrayOrder> {
     let mut printed = false;
@@ -29,6 +31,10 @@ pub(super) fn check(
                 || used_behind(program, owner, name, whole)
             {
                 let reason = format!("what it does for (.. in {array}) depends on the order");
+                return Ok(ArrayOrder::Shown(reason));
+            }
+            if failures.depend_on_order(whole) {
+                let reason = format!("what it did for (.. in {array}) before an error depends on the order");
                 return Ok(ArrayOrder::Shown(reason));
             }
             printed |= looker.statement(owner, body)?.prints;

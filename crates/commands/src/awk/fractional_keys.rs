@@ -5,7 +5,7 @@
 //! `a[1]; a[123456.7]; a[123457]` one. If it was an integer, or if the first element of all was at a negative one, integers never meet
 //! texts. Where the first element was at anything else, the text alone counts. What `for (k in a)` finds is as a number the one at
 //! which the element was created (sources: `cint_array.c`, `int_array.c` and `str_array.c` of gawk 5.1 to 5.3, by their comments and what they
-//! do).
+//! do). A table of texts has -0 at `0`, and finds it as -0 if the element was created at that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -29,7 +29,7 @@ pub(super) struct Fractions {
     parts: Parts,
     /// Integers from 0 on in the first part.
     sequences: Sequences,
-    /// The numbers that are not whole at which elements were created, by their texts.
+    /// The numbers that are not whole, or -0, at which elements were created, by their texts.
     numbers: HashMap<Vec<u8>, f64>,
 }
 
@@ -50,7 +50,7 @@ enum Parts {
 impl Fractions {
     /// Returns where an element with this key may be.
     pub(super) fn places(&self, key: Key, text: &[u8]) -> [Option<Place>; 2] {
-        match (self.parts, key) {
+        match (self.parts, key.with_zero_as_integer()) {
             (Parts::One, _) => [Some(number_or_text(text)), None],
             (Parts::TextsBeside, Key::Number(number)) => [Some(Place::Number(number)), Some(Place::Text)],
             (_, Key::Number(number)) => [Some(Place::Number(number)), None],
@@ -60,6 +60,8 @@ impl Fractions {
 
     /// Returns where to create an element. `is_first`: there is no other one.
     pub(super) fn place_of_new(&mut self, key: Key, text: &[u8], is_first: bool) -> Place {
+        let created_at = key;
+        let key = key.with_zero_as_integer();
         let whole = if matches!(key, Key::Fraction(..)) { None } else { integer(text) };
         if is_first {
             let parts = match whole {
@@ -69,7 +71,9 @@ impl Fractions {
             };
             *self = Fractions { parts, ..Fractions::default() };
         }
-        if let Key::Fraction(_, number) = key {
+        if let Key::Fraction(_, number) = created_at
+            && (self.parts == Parts::One || number != 0.0)
+        {
             self.numbers.insert(text.to_vec(), number);
         }
         if self.parts == Parts::One {
@@ -93,12 +97,12 @@ impl Fractions {
         }
     }
 
-    /// Whether an element was created at a number that is not whole.
+    /// Whether an element was created at a number that is not whole, or at -0 among texts.
     pub(super) fn has_any(&self) -> bool {
         !self.numbers.is_empty()
     }
 
-    /// Returns the number that is not whole at which an element was created.
+    /// Returns the number that is not whole, or -0, at which an element was created.
     pub(super) fn number_of(&self, key: Key, text: &[u8]) -> Option<f64> {
         let may_be = self.parts == Parts::One || !matches!(key, Key::Number(_));
         self.numbers.get(text).copied().filter(|_| may_be)
@@ -112,35 +116,59 @@ fn number_or_text(text: &[u8]) -> Place {
     }
 }
 
-/// What a value may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    /// A whole number, or unset.
-    #[default]
-    Whole,
+/// What a value may be beside a whole number, or unset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kind {
     /// Text, perhaps one that looks like a number: as an index it stays as it is.
-    Text,
-    /// Any number.
-    Fraction,
+    text: bool,
+    /// A number that is not whole.
+    fraction: bool,
+    minus_zero: bool,
+}
+
+impl Kind {
+    const WHOLE: Kind = Kind { text: false, fraction: false, minus_zero: false };
+    const WHOLE_OR_MINUS_ZERO: Kind = Kind { minus_zero: true, ..Kind::WHOLE };
+    const TEXT: Kind = Kind { text: true, ..Kind::WHOLE };
+    const NUMBER: Kind = Kind { fraction: true, minus_zero: true, text: false };
+
+    fn or(self, other: Kind) -> Kind {
+        Kind {
+            text: self.text || other.text,
+            fraction: self.fraction || other.fraction,
+            minus_zero: self.minus_zero || other.minus_zero,
+        }
+    }
+
+    /// Returns the kind of the value as a number.
+    fn as_number(self) -> Kind {
+        if self.text { Kind::NUMBER } else { self }
+    }
+
+    /// Whether an array with these indices may mind which number an index was.
+    fn is_minded(self) -> bool {
+        self.fraction || self.text && self.minus_zero
+    }
 }
 
 /// The kinds of variables, of the elements of arrays, and of what functions return, by name: variables of one name in
 /// several functions count as one.
 struct Kinds<'a> {
     values: BTreeMap<&'a str, Kind>,
-    /// Arrays of which an index may be a number that is not whole.
-    arrays: BTreeSet<&'a str>,
+    /// Those of the indices of arrays.
+    indices: BTreeMap<&'a str, Kind>,
 }
 
-/// Returns the arrays of which an index may be a number that is not whole. `variables` are set on the command line.
+/// Returns the arrays of which an index may be a number that is not whole, or -0 among texts. `variables` are set on the command line.
 pub(super) fn arrays(program: &Program, variables: &[(String, Vec<u8>)]) -> BTreeSet<String> {
-    let mut kinds = Kinds { values: BTreeMap::new(), arrays: BTreeSet::new() };
+    let mut kinds = Kinds { values: BTreeMap::new(), indices: BTreeMap::new() };
     for (name, _) in variables {
-        kinds.values.insert(name, Kind::Text);
+        kinds.values.insert(name, Kind::TEXT);
     }
-    // A kind only grows, and has three steps.
+    // A kind only grows, and has few steps.
     while kinds.grow(program) {}
-    kinds.arrays.into_iter().map(str::to_owned).collect()
+    let minded = kinds.indices.into_iter().filter(|(_, kind)| kind.is_minded());
+    minded.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Why programs with such arrays are declined, if they are.
@@ -170,27 +198,35 @@ fn are_passed(program: &Program, arrays: &BTreeSet<String>) -> bool {
         })
 }
 
+/// Adds kinds to those that are known. Returns whether that told anything new.
+fn add<'a>(known: &mut BTreeMap<&'a str, Kind>, found: Vec<(&'a str, Kind)>) -> bool {
+    let mut has_grown = false;
+    for (name, kind) in found {
+        let known = known.entry(name).or_default();
+        has_grown |= known.or(kind) != *known;
+        *known = known.or(kind);
+    }
+    has_grown
+}
+
 impl<'a> Kinds<'a> {
     /// Follows each expression once. Returns whether that told anything new.
     fn grow(&mut self, program: &'a Program) -> bool {
-        let (mut found, mut arrays) = (Vec::new(), Vec::new());
-        let is_fraction =
-            |kinds: &Kinds, index: &[Expr]| matches!(index, [only] if kinds.of(only) == Kind::Fraction);
+        let (mut found, mut indices) = (Vec::new(), Vec::new());
         every_expr(program, &mut |expr| {
             found.extend(self.assigned_by(expr));
             found.extend(self.passed_by(expr, program));
-            if let Expr::Element(name, index) | Expr::In(index, name) = expr
-                && is_fraction(self, index)
-            {
-                arrays.push(name.as_str());
+            if let Expr::Element(name, index) | Expr::In(index, name) = expr {
+                indices.push((name.as_str(), self.of_index(index)));
             }
         });
         every_statement(program, &mut |statement| match statement {
             Statement::ForIn(name, array, _) => {
-                let has_fractions = self.arrays.contains(array.as_str());
-                found.push((name.as_str(), if has_fractions { Kind::Fraction } else { Kind::Text }));
+                let index = self.indices.get(array.as_str()).copied().unwrap_or_default();
+                let found_as = if index.is_minded() { index } else { Kind::WHOLE };
+                found.push((name.as_str(), found_as.or(Kind::TEXT)));
             }
-            Statement::Delete(name, Some(index)) if is_fraction(self, index) => arrays.push(name.as_str()),
+            Statement::Delete(name, Some(index)) => indices.push((name.as_str(), self.of_index(index))),
             _ => {}
         });
         for function in &program.functions {
@@ -202,16 +238,14 @@ impl<'a> Kinds<'a> {
                 });
             }
         }
-        let mut has_grown = false;
-        for (name, kind) in found {
-            let known = self.values.entry(name).or_default();
-            has_grown |= kind > *known;
-            *known = kind.max(*known);
+        add(&mut self.values, found) | add(&mut self.indices, indices)
+    }
+
+    fn of_index(&self, index: &[Expr]) -> Kind {
+        match index {
+            [only] => self.of(only),
+            _ => Kind::TEXT,
         }
-        for name in arrays {
-            has_grown |= self.arrays.insert(name);
-        }
-        has_grown
     }
 
     /// Returns what an expression assigns to a variable, or to an element of an array.
@@ -219,10 +253,10 @@ impl<'a> Kinds<'a> {
         let (place, kind) = match expr {
             Expr::Assign(place, value) => (&**place, self.of(value)),
             Expr::Update(arith, place, value) => (&**place, self.of_arith(*arith, place, value)),
-            Expr::Step { place, .. } => (&**place, self.as_number(place)),
-            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => (args.get(2)?, Kind::Text),
-            Expr::Builtin(Builtin::Split, args) => (args.get(1)?, Kind::Text),
-            Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => (args.first()?, Kind::Text),
+            Expr::Step { place, .. } => (&**place, self.of(place).as_number()),
+            Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => (args.get(2)?, Kind::TEXT),
+            Expr::Builtin(Builtin::Split, args) => (args.get(1)?, Kind::TEXT),
+            Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => (args.first()?, Kind::TEXT),
             _ => return None,
         };
         match place {
@@ -249,32 +283,32 @@ impl<'a> Kinds<'a> {
 
     fn of(&self, expr: &Expr) -> Kind {
         match expr {
-            Expr::Number(number) if number.fract() == 0.0 => Kind::Whole,
-            Expr::Number(_) | Expr::Getline(_) => Kind::Fraction,
+            Expr::Number(number) if number.fract() == 0.0 => Kind::WHOLE,
+            Expr::Number(_) | Expr::Getline(_) => Kind::NUMBER,
             Expr::Call(name, _) => self.values.get(name.as_str()).copied().unwrap_or_default(),
-            Expr::Text(_) | Expr::Field(_) | Expr::Concat(..) => Kind::Text,
-            Expr::Name(name) if name == "FILENAME" => Kind::Text,
+            Expr::Text(_) | Expr::Field(_) | Expr::Concat(..) => Kind::TEXT,
+            Expr::Name(name) if name == "FILENAME" => Kind::TEXT,
             Expr::Name(name) | Expr::Element(name, _) => {
                 self.values.get(name.as_str()).copied().unwrap_or_default()
             }
             Expr::Assign(_, value) => self.of(value),
             Expr::Update(arith, place, value) => self.of_arith(*arith, place, value),
             Expr::Arith(arith, left, right) => self.of_arith(*arith, left, right),
-            Expr::Step { place: value, .. } | Expr::Negate(value) | Expr::Plus(value) => {
-                self.as_number(value)
-            }
-            Expr::If(_, yes, no) => self.of(yes).max(self.of(no)),
-            Expr::Group(inner) => inner.iter().map(|inner| self.of(inner)).max().unwrap_or_default(),
+            Expr::Negate(value) if matches!(**value, Expr::Number(number) if number != 0.0) => self.of(value),
+            Expr::Negate(value) => self.of(value).as_number().or(Kind::WHOLE_OR_MINUS_ZERO),
+            Expr::Step { place: value, .. } | Expr::Plus(value) => self.of(value).as_number(),
+            Expr::If(_, yes, no) => self.of(yes).or(self.of(no)),
+            Expr::Group(inner) => inner.iter().map(|inner| self.of(inner)).fold(Kind::WHOLE, Kind::or),
             Expr::Builtin(builtin, _) => match builtin {
                 Builtin::Length
                 | Builtin::Index
                 | Builtin::Match
                 | Builtin::Split
                 | Builtin::Sub
-                | Builtin::Gsub
-                | Builtin::Int => Kind::Whole,
-                builtin if builtin.is_text() => Kind::Text,
-                _ => Kind::Fraction,
+                | Builtin::Gsub => Kind::WHOLE,
+                Builtin::Int => Kind::WHOLE_OR_MINUS_ZERO,
+                builtin if builtin.is_text() => Kind::TEXT,
+                _ => Kind::NUMBER,
             },
             Expr::Regex(_)
             | Expr::In(..)
@@ -283,24 +317,16 @@ impl<'a> Kinds<'a> {
             | Expr::Match { .. }
             | Expr::And(..)
             | Expr::Or(..)
-            | Expr::LengthAlone => Kind::Whole,
-        }
-    }
-
-    /// Returns the kind of a value that is used as a number.
-    fn as_number(&self, expr: &Expr) -> Kind {
-        match self.of(expr) {
-            Kind::Whole => Kind::Whole,
-            Kind::Text | Kind::Fraction => Kind::Fraction,
+            | Expr::LengthAlone => Kind::WHOLE,
         }
     }
 
     fn of_arith(&self, arith: Arith, left: &Expr, right: &Expr) -> Kind {
+        let both = self.of(left).as_number().or(self.of(right).as_number());
         match arith {
-            Arith::Divide | Arith::Power => Kind::Fraction,
-            Arith::Add | Arith::Subtract | Arith::Multiply | Arith::Remainder => {
-                self.as_number(left).max(self.as_number(right))
-            }
+            Arith::Divide | Arith::Power => Kind::NUMBER,
+            Arith::Add | Arith::Subtract => both,
+            Arith::Multiply | Arith::Remainder => both.or(Kind::WHOLE_OR_MINUS_ZERO),
         }
     }
 }
@@ -323,12 +349,28 @@ mod tests {
             "{ for (i = 1; i <= NF; i++) a[i + 1] = $i }",
             "{ n = split($0, p); for (i = n; i > 0; i--) b[p[i]] = i }",
             "{ a[NR % 3] = a[int($1 / 10)] }",
+            "{ a[-1] = a[$1] }",
             "{ a[$1 / 10, 2] = 1 }",
             "function fill(a, n, i) { for (i = 1; i <= n; i++) a[i] = i * i } { fill(sq, 3); print sq[1]; b[sq[2]] }",
             "function f(s, a, n, i) { n = split(s, a); for (i = n; i; i--) t = t a[i]; return t } { print f($0) }",
             "function f(x) { return x + 1 } { a[f(NR)] }",
         ] {
             assert!(!may(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_minus_zero_is_minded_among_texts_only() {
+        for text in ["{ a[-(NR > 3)]; b[$1] }", "{ a[NR % 3]; a[int($1)] }", "{ n = -n; a[n] = $1 }"] {
+            assert!(!may(text), "{text}");
+        }
+        for text in [
+            "{ a[$2]; a[-(NR > 3)] }",
+            "{ a[$2]; a[int($1)] }",
+            "{ n = NR % 3; if (n in a) print; a[$1, $2] }",
+            "{ n = $1; a[n]; n = -NR; }",
+        ] {
+            assert!(may(text), "{text}");
         }
     }
 

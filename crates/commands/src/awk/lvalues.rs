@@ -154,7 +154,7 @@ impl Machine {
         let mut text = self.buffer();
         value.write(&mut text);
         let fraction = match value {
-            Value::Number(number) if number.fract() != 0.0 => Some(number),
+            Value::Number(number) if number.fract() != 0.0 || Key::is_minus_zero(number) => Some(number),
             _ => None,
         };
         Ok(EvaluatedKey { text, fraction })

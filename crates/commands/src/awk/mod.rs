@@ -49,6 +49,7 @@ mod parse;
 mod pattern;
 mod pattern_pieces;
 mod portable_subset;
+mod positive_elements;
 mod print_fields;
 mod random_numbers;
 mod read_lines;

@@ -145,6 +145,10 @@ impl Parser<'_> {
             // GNU find may then make the test first, as if there were no action in the parentheses.
             return unmodelled("a test behind parentheses with an action in them");
         }
+        if has_tests_behind_an_action(&expression, true) {
+            // GNU find may then make a test before the action, and not do it.
+            return unmodelled("several tests behind an action, beside -o, `,` or `!`");
+        }
         let print = Expr::Action(Action::Print { end: b'\n' });
         self.query.expression =
             ordered_by_cost(if self.prints_itself { expression } else { Expr::And(vec![expression, print]) });
@@ -306,6 +310,24 @@ fn moves_over_actions(expr: &Expr) -> bool {
     (matches!(expr, Expr::And(_)) && behind) || parts.iter().any(moves_over_actions)
 }
 
+/// Whether two tests or more follow an action, other than in the only row of conditions there is. GNU find marks an action in
+/// the condition right behind it, and loses that mark where it orders such a row.
+fn has_tests_behind_an_action(expr: &Expr, is_only_row: bool) -> bool {
+    let is_test = |part: &&Expr| !acts(part);
+    match expr {
+        Expr::And(parts) => {
+            let behind = parts.iter().skip_while(is_test).filter(is_test).count();
+            behind > 1 && !is_only_row
+                || parts.iter().any(|part| has_tests_behind_an_action(part, is_only_row && parts.len() == 1))
+        }
+        Expr::Or(parts) | Expr::List(parts) => {
+            parts.iter().any(|part| has_tests_behind_an_action(part, false))
+        }
+        Expr::Not(part) => has_tests_behind_an_action(part, false),
+        Expr::Test(_) | Expr::Action(_) => false,
+    }
+}
+
 fn acts(expr: &Expr) -> bool {
     match expr {
         Expr::And(parts) | Expr::Or(parts) | Expr::List(parts) => parts.iter().any(acts),
@@ -376,6 +398,8 @@ mod tests {
             "-ls",
             "-exec a {} {} +",
             "( -print -size 1 ) -name x",
+            "-prune -true -name b -o -true",
+            "! ( -print -size 1 -false )",
             "-delete -prune",
             "-warn",
             "x -name y z",

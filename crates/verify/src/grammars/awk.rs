@@ -525,6 +525,9 @@ impl Writer<'_> {
         if self.rng.chance(15) {
             rules.push(format!("NR % 3 == 1 {{ {} }}", self.loop_over()));
         }
+        if self.rng.chance(25) {
+            rules.push(format!("END {{ {} }}", self.loop_that_may_fail()));
+        }
         rules.push(format!("END {{ {} }}", self.loop_over()));
         rules.join(" ")
     }
@@ -581,6 +584,13 @@ impl Writer<'_> {
             "2 ^ 31",
             "2147483647",
             "log(NR)",
+            "-0",
+            "-x",
+            "-$1",
+            "-(NF > 2)",
+            "-NR % 2",
+            "int(-NR / 3)",
+            "0",
             "x",
             "y",
             "x++",
@@ -614,6 +624,7 @@ impl Writer<'_> {
             "for (k in c) if (k in d) n++; print n, length(c)",
             "for (k in c) { x = k; d[x * 2]++ } print length(d), d[OTHER]",
             "for (k in c) n += length(k); print n, c[OTHER]",
+            "for (k in c) printf \"%g\\n\", k",
         ]);
         form.replace("(KEY)", &format!("({key})")).replace("KEY", &key).replace("OTHER", &other)
     }
@@ -660,6 +671,8 @@ impl Writer<'_> {
             "print c[KEY]++, d[KEY]",
             "c[KEY]; m = m length(c)",
             "n = split($0, p); m = m length(p)",
+            "c[KEY] += $2; d[KEY]++",
+            "d[KEY] += 1; c[KEY] = c[KEY] + NF",
             "if (KEY in d) m = m length(d); d[KEY]",
             "for (k in d) delete d[k]; d[KEY]; m = m length(d)",
         ]);
@@ -680,6 +693,29 @@ impl Writer<'_> {
             "for (k in c) if (k) n++; for (k in d) { x = k; n += x == $1 } print n",
             "for (k in c) if (k > x) x = k; print x; for (k in c) if (c[k] > m) { m = c[k]; x = k } print x, m",
         ])
+    }
+
+    /// A loop in which the order may decide what comes before an error or a warning.
+    fn loop_that_may_fail(&mut self) -> String {
+        let test = self.pick(&["", "", "", "if (c[k] > 1) ", "if (k in d) "]);
+        let divided = self.pick(&["c[k]", "NR", "1", "(k + 1)"]);
+        let divisor = self.pick(&["c[k]", "d[k]", "k", "x", "m", "NR", "(c[k] - 1)", "(n - 3)", "length(k)"]);
+        let sign = self.pick(&["/", "/", "%"]);
+        let form = self.pick(&[
+            "print k, DIVISION",
+            "printf \"%s %.2f\\n\", k, DIVISION",
+            "{ print k; print DIVISION }",
+            "{ y = DIVISION; print k }",
+            "print k; else print k, DIVISION",
+            "p[k] = DIVISION",
+            "print k, (c[k] > 1 ? DIVISION : 0)",
+            "print k, log(DIVISION)",
+            "print k, sqrt(c[k] - 2)",
+            "print k, $(c[k] - 1)",
+        ]);
+        let test = if form.contains("else") { "if (c[k] > 1) ".to_owned() } else { test };
+        let division = format!("{divided} {sign} {divisor}");
+        format!("for (k in c) {test}{}", form.replace("DIVISION", &division))
     }
 
     /// A function, and what calls it. The parameter hides a variable of the same name.
