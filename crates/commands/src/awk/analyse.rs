@@ -53,9 +53,9 @@ pub(super) struct Analysis {
 /// Analyses a program; `variables` are set on the command line. Declines unbounded programs, and results that
 /// depend on an unknown order.
 pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Vec<u8>)]) -> Accept<Analysis> {
-    let mut looker = Looker::new(program, names)?;
-    let all = everything(program, &mut looker)?;
     let failures = Failures::of(program, variables);
+    let mut looker = Looker::new(program, names, &failures)?;
+    let all = everything(program, &mut looker)?;
     let mut analysis = Analysis {
         ranges: program.rules.iter().any(|rule| matches!(rule.pattern, Pattern::Range(..))),
         has_end: !program.end.is_empty(),

@@ -69,6 +69,11 @@ impl<'a> Failures<'a> {
             })
     }
 
+    /// Whether gawk may end with a message at an expression, or warn, apart from its parts.
+    pub(super) fn may_say(&self, expr: &Expr) -> bool {
+        rules::is_gawk() && (self.may_fail_at(expr, &[]) || warns(expr))
+    }
+
     /// Whether a statement may fail, apart from those in it.
     fn may_fail_in(&self, statement: &Statement, loops: &[KeyLoop]) -> bool {
         may_ask_in(statement)
@@ -217,7 +222,11 @@ impl<'a> Bounds<'a> {
     /// `variables` are set on the command line.
     fn of(program: &'a Program, variables: &'a [(String, Vec<u8>)]) -> Self {
         let mut bounds = Bounds { others: BTreeSet::new(), counters: BTreeSet::new() };
-        bounds.others.extend(variables.iter().map(|(name, _)| name.as_str()));
+        for (name, value) in variables {
+            let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+            let set = if is_number { &mut bounds.counters } else { &mut bounds.others };
+            set.insert(name.as_str());
+        }
         // A parameter gets its argument.
         let parameters = program.functions.iter().flat_map(|function| &function.parameters);
         bounds.others.extend(parameters.map(String::as_str));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{Accept, Declined};
 
+use super::can_fail::Failures;
 use super::names::{Names, Owner};
 use super::tree::{Builtin, Expr, Pattern, Program, Rule, Statement};
 
@@ -27,6 +28,8 @@ pub(super) struct Uses {
     /// Keys that a read creates.
     pub(super) makes: BTreeSet<Thing>,
     pub(super) prints: bool,
+    /// Whether gawk may say something: what comes first is said first, and may be all that is done.
+    pub(super) says: bool,
 }
 
 impl Uses {
@@ -35,6 +38,7 @@ impl Uses {
         self.writes.extend(other.writes);
         self.makes.extend(other.makes);
         self.prints |= other.prints;
+        self.says |= other.says;
     }
 
     /// Whether the order of both matters.
@@ -43,7 +47,7 @@ impl Uses {
             one.writes.iter().any(|thing| other.reads.contains(thing) || other.writes.contains(thing))
                 || one.makes.iter().any(|thing| other.reads.contains(thing))
         };
-        one_way(self, other) || one_way(other, self) || self.prints && other.prints
+        one_way(self, other) || one_way(other, self) || self.prints && other.prints || self.says && other.says
     }
 }
 
@@ -62,15 +66,16 @@ pub(super) fn merge(uses: &mut Uses, other: Uses) {
 pub(super) struct Looker<'a> {
     pub(super) names: &'a Names,
     pub(super) program: &'a Program,
+    failures: &'a Failures<'a>,
     functions: Vec<Option<Uses>>,
     open: Vec<usize>,
 }
 
 impl<'a> Looker<'a> {
     /// Declines a recursive function: its depth limit is the real awk's.
-    pub(super) fn new(program: &'a Program, names: &'a Names) -> Accept<Self> {
-        let mut looker =
-            Looker { names, program, functions: vec![None; program.functions.len()], open: Vec::new() };
+    pub(super) fn new(program: &'a Program, names: &'a Names, failures: &'a Failures<'a>) -> Accept<Self> {
+        let functions = vec![None; program.functions.len()];
+        let mut looker = Looker { names, program, failures, functions, open: Vec::new() };
         for number in 0..program.functions.len() {
             looker.function(number)?;
         }
@@ -249,7 +254,8 @@ impl<'a> Looker<'a> {
             }
             Expr::Update(_, place, value) => {
                 let (made, index) = self.place(inside, place)?;
-                let value = self.expr(inside, value)?;
+                let mut value = self.expr(inside, value)?;
+                value.says |= self.failures.may_say(expr);
                 let touched = value.writes.iter().any(|thing| made.writes.contains(thing));
                 if index.disturbs(&value)
                     || touched
@@ -353,6 +359,7 @@ impl<'a> Looker<'a> {
 
     /// Adds what an expression does besides its parts.
     fn own(&mut self, inside: Owner, expr: &Expr, uses: &mut Uses) -> Accept<()> {
+        uses.says |= self.failures.may_say(expr);
         match expr {
             Expr::Name(name) if !self.names.is_array(inside, name) => {
                 uses.reads.insert(self.variable(inside, name));

@@ -110,6 +110,11 @@ pub(super) fn check(
             "elements that are printed and compared: gawk 5.2 may keep as a string what was not set",
         );
     }
+    if !rules::is_gawk_5_3() && compares_beside_nan(program) {
+        return Declined::because(
+            "a comparison of input with what may be NaN: gawk up to 5.2 minds whether it was used as a number before",
+        );
+    }
     if super::length_of_array::asked_early(program, names) {
         return Declined::because("the length of what gawk may not know as an array yet");
     }
@@ -171,6 +176,22 @@ fn is_constant(expr: &Expr) -> bool {
         | Expr::Group(_) => expr.parts().into_iter().all(is_constant),
         _ => false,
     }
+}
+
+/// Whether values of variables or fields are compared with each other where functions may have made one of them NaN.
+fn compares_beside_nan(program: &Program) -> bool {
+    let makes_nan = |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log, _));
+    let is_input = |expr: &Expr| {
+        matches!(expr.bare(), Expr::Field(_) | Expr::Name(_) | Expr::Element(..) | Expr::Call(..))
+    };
+    let is_plain = |expr: &Expr| matches!(expr.bare(), Expr::Number(_)) || expr.is_text();
+    let compares = |expr: &Expr| match expr {
+        Expr::Compare(_, left, right) => {
+            (is_input(left) || is_input(right)) && !is_plain(left) && !is_plain(right)
+        }
+        _ => false,
+    };
+    any_expr(program, makes_nan) && any_expr(program, compares)
 }
 
 /// Whether a text may be a number that is none, which versions of gawk compare in their own ways.

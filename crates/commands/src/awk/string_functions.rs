@@ -45,9 +45,10 @@ impl Machine {
         out: &mut Vec<u8>,
     ) -> Ran<()> {
         if is_still(start) && length.is_none_or(is_still) {
+            let field = self.field_of(text)?;
             let first = number::to_position(self.number(start)?);
             let count = length.map_or(Ok(i32::MAX), |length| self.number(length).map(number::to_integer))?;
-            let known = match (self.field_of(text)?, text) {
+            let known = match (field, text) {
                 (Some(field), _) => self.found(field).bytes(),
                 (None, Get::Of(LValue::Global(place))) => self.globals[*place].bytes(),
                 (None, Get::Of(LValue::Local(place))) => self.locals[self.base + *place].bytes(),

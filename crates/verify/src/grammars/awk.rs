@@ -436,6 +436,9 @@ impl Writer<'_> {
         if self.rng.chance(5) {
             return self.with_fractions();
         }
+        if self.rng.chance(3) {
+            return self.says_several_things();
+        }
         let mut items = Vec::new();
         if self.rng.chance(15) {
             let body = self.body(1);
@@ -693,6 +696,50 @@ impl Writer<'_> {
             "for (k in c) if (k) n++; for (k in d) { x = k; n += x == $1 } print n",
             "for (k in c) if (k > x) x = k; print x; for (k in c) if (c[k] > m) { m = c[k]; x = k } print x, m",
         ])
+    }
+
+    /// A statement of whose parts several may end it or warn, in an order of their own.
+    fn says_several_things(&mut self) -> String {
+        let mut part = || {
+            self.pick(&[
+                "log(-$1)",
+                "log(-2 - $2)",
+                "exp(1000 * $2)",
+                "sqrt($2)",
+                "$(NF - 1)",
+                "$(NF - 3)",
+                "1 / $2",
+                "$1 % x",
+                "7 / NF",
+                "$2",
+                "c[log($2)]",
+                "c[$1]++",
+            ])
+        };
+        let (one, two, three) = (part(), part(), part());
+        let form = self.pick(&[
+            "c[ONE] = TWO",
+            "c[ONE] += TWO",
+            "c[ONE] /= TWO",
+            "c[ONE] %= $2",
+            "c[ONE] = d[TWO] = THREE",
+            "c[ONE, TWO] = THREE",
+            "$(ONE) = TWO",
+            "print ONE, TWO THREE",
+            "printf \"%s %s\\n\", ONE, TWO",
+            "x = ONE + TWO - THREE",
+            "y = ONE < TWO; print y",
+            "print substr(ONE, TWO, THREE)",
+            "print substr($2, ONE, TWO)",
+            "print index(ONE, TWO)",
+            "print atan2(ONE, TWO)",
+            "y = ONE; sub(ONE, TWO, y); print y",
+            "delete c[ONE]; if ((TWO) in c) print THREE",
+            "print (ONE ? TWO : THREE)",
+        ]);
+        let form = form.replace("ONE", &one).replace("TWO", &two).replace("THREE", &three);
+        let test = self.pick(&["", "", "NR > 2 ", "$2 > 0 "]);
+        format!("{test}{{ {form} }}")
     }
 
     /// A loop in which the order may decide what comes before an error or a warning.
