@@ -59,7 +59,11 @@ fn measure(
     environment: &Environment,
 ) -> Result<String, Failure> {
     let [pipeline] = run.pipelines.as_slice() else {
-        return Ok("measured nothing: the text has several pipelines".to_owned());
+        let why = match run.pipelines.len() {
+            0 => "nothing was run",
+            _ => "the text has several pipelines, and only one can be run again with its stages slowed down",
+        };
+        return Ok(format!("measured nothing: {why}"));
     };
     let measured: Vec<usize> = (0..found.stages.len())
         .filter(|row| is_measurable(&pipeline.stages[found.stages[*row].stage], run.wall_ns))

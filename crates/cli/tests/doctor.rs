@@ -148,7 +148,8 @@ fn a_leaked_write_end() {
 
 #[test]
 fn a_reader_that_holds_its_own_write_end() {
-    Patient::bash("mkfifo f; exec 3<>f; exec cat <&3").hangs("held_open", &["holds back itself", "/f"]);
+    Patient::bash("mkfifo f; exec 3<>f; exec cat <&3")
+        .hangs("held_open", &["has open for reading and writing", "/f"]);
 }
 
 #[test]

@@ -33,7 +33,10 @@ pub fn kept_lines(runs: &[&Run], now_unix_ms: u64, style: &Style) -> String {
 }
 
 fn shortened(run: &Run, before: usize, style: &Style) -> String {
-    let safe = text::printable(&run.text, style.unicode);
+    // Several lines stand in one, and the ends between them show: not each could be a `;`.
+    let end = if style.unicode { " ↵ " } else { " \\n " };
+    let lines: Vec<&str> = run.text.trim_end().lines().collect();
+    let safe = text::printable(&lines.join(end), style.unicode);
     style.width.map_or(safe.clone(), |width| {
         text::shorten(&safe, width.saturating_sub(before).max(8), style.unicode)
     })
@@ -73,5 +76,8 @@ mod tests {
         assert!(shown.contains("sleep 5000^[[2J | wc") && !shown.contains('\x1b'), "{shown}");
         let heading = kept_line(&runs[0], now_ms, &samples::wide(80));
         assert_eq!(heading, "5 s ago: sleep 5000^[[2J | wc\n");
+        runs[0].text = "for i in 1 2\ndo sleep $i\ndone\n".to_owned();
+        let heading = kept_line(&runs[0], now_ms, &samples::wide(80));
+        assert_eq!(heading, "5 s ago: for i in 1 2 ↵ do sleep $i ↵ done\n");
     }
 }

@@ -40,6 +40,12 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     }
     let before = args.before.clone().unwrap_or_default();
     let after = args.after.clone().unwrap_or_else(|| by_pelton(&before, &environment));
+    for (name, text) in [("BEFORE", &before), ("AFTER", &after)] {
+        if text.to_string_lossy().trim().is_empty() {
+            return Err(Failure::new(format!("{name} is empty: there is nothing to run"))
+                .with_help("a text in quotes: pelton compare 'sort f | uniq' 'sort -u f'"));
+        }
+    }
     let texts = [resolve(&before, args, &environment, color)?, resolve(&after, args, &environment, color)?];
     let input = Input::hold()?;
     let session = Session { given: [before, after], texts, environment: &environment, input };
@@ -176,9 +182,14 @@ fn could_start(kept: &Kept, name: &str, text: &OsStr) -> Result<(), Failure> {
         return Ok(());
     }
     terminal::say_bytes(&kept.messages);
-    let message = format!("{name} could not be run (status {}): {}", kept.status, text.to_string_lossy());
-    Err(Failure::new(message)
-        .with_help("a text with both kinds of quotes is best kept in a file: pelton compare 'sh a.sh' 'pelton run -f a.sh'"))
+    let text = text.to_string_lossy();
+    let help = match text.contains(['"', '\'', '\\']) {
+        true => {
+            "a text with both kinds of quotes is best kept in a file: pelton compare 'sh a.sh' 'pelton run -f a.sh'"
+        }
+        false => "another spelling, or the program with its directory, if that is not in PATH",
+    };
+    Err(Failure::new(format!("{name} could not be run (status {}): {text}", kept.status)).with_help(help))
 }
 
 /// Returns a note where so many runs of each tell nothing.

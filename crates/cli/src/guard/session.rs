@@ -6,8 +6,8 @@ use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::terminal::{self, Look, When};
 use pelton_observe::doctor::{self, Scope};
-use pelton_observe::guard::{self, Movement, Sample, State, Tree};
-use pelton_record::diagnosis::{Diagnosis, Finding, Health};
+use pelton_observe::guard::{self, Movement, Sample, State, Tree, Waker};
+use pelton_record::diagnosis::{Diagnosis, Health};
 use pelton_record::guard::{GUARD_VERSION, Guarded, Stall, StallKind};
 use pelton_report::Style;
 use pelton_sys::stand_in::{self, StandIn};
@@ -26,9 +26,15 @@ const COST_FACTOR: u64 = 400;
 const MOST_STALLS: usize = 100;
 /// The status if guard ended the command, as that of timeout(1).
 const ENDED: i32 = 124;
-/// Said where --kill=dead spares what looks dead.
-const SPARED: &str = "pelton: --kill=dead does not end it: another process could still open that FIFO, or send a signal that it handles\n  \
-     try: --kill, which ends all that stands still\n";
+
+/// Says why --kill=dead spares what looks dead.
+fn spared(waker: &Waker) -> String {
+    let why = match waker {
+        Waker::Fifo(path) => format!("another process could still open {path}"),
+        Waker::Signal(pid) => format!("process {pid} handles a signal that could still wake it"),
+    };
+    format!("pelton: --kill=dead does not end it: {why}\n  try: --kill, which ends all that stands still\n")
+}
 
 /// A command under guard.
 pub struct Session<'a> {
@@ -197,12 +203,9 @@ impl<'a> Session<'a> {
         self.next_look_ns = quiet_ns.saturating_mul(2).max(self.args.stall);
         let pids: Vec<u32> = self.tree.members().map(|member| member.pid).collect();
         let diagnosis = doctor::examine_beside(&Scope::These(pids.clone()), Some(self.pid));
-        let (spared, dead): (Vec<&Finding>, Vec<&Finding>) = diagnosis
-            .findings
-            .iter()
-            .filter(|one| one.health == Health::Dead)
-            .partition(|one| guard::may_be_woken(one));
-        let (is_spared, dead) = (!spared.is_empty(), !dead.is_empty());
+        let dead = diagnosis.findings.iter().filter(|one| one.health == Health::Dead);
+        let wakers: Vec<Option<Waker>> = dead.map(guard::waker).collect();
+        let dead = wakers.contains(&None);
         let last = self.guarded.stalls.last().filter(|_| self.is_reported && kind != StallKind::Timeout);
         let is_known =
             last.is_some_and(|last| last.kind == kind && picture(&last.diagnosis) == picture(&diagnosis));
@@ -222,8 +225,12 @@ impl<'a> Session<'a> {
             Some(KillWhen::Dead) => kind == StallKind::Still && dead,
             None => false,
         };
-        if self.args.kill == Some(KillWhen::Dead) && !kills && is_spared && !is_known {
-            self.say(SPARED);
+        if self.args.kill == Some(KillWhen::Dead)
+            && !kills
+            && !is_known
+            && let Some(waker) = wakers.iter().flatten().next()
+        {
+            self.say(&spared(waker));
         }
         (kills || kind == StallKind::Timeout).then(|| self.end(kind))
     }

@@ -76,6 +76,10 @@ _pelton_last_prompt() {
         fi
         _pelton_last_begun=0
     fi
+    if [[ $_pelton_last ]] && ! shopt -q promptvars; then
+        _pelton_last_off
+        echo 'pelton: last: off: it needs the option promptvars' >&2
+    fi
     _pelton_last_remember
     _pelton_last_mark
     # From bash 5.1 on, the next of PROMPT_COMMAND finds the line's status by itself.

@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -61,13 +61,24 @@ fn folder() -> Result<PathBuf, Failure> {
     })
 }
 
+/// Makes the directory of something, which a variable may place elsewhere.
+fn made(folder: &Path, what: &str, variable: &str) -> Result<PrivateFolder, Failure> {
+    PrivateFolder::make(folder).map_err(|error| {
+        Failure::io(format!("cannot keep {what} in `{}`", folder.display()), &error)
+            .with_help(format!("a directory that is yours alone: export {variable}=DIRECTORY"))
+    })
+}
+
 /// Starts the sampler of a shell. Prints the line length in microseconds, the sampler's process id, and the path of its
 /// files without their endings.
 pub fn start(pid: u32, shell: Completing) -> Result<Ending, Failure> {
     let cannot = |error: &io::Error| Failure::io("cannot start the sampler", error);
     let long_us = threshold_ns()? / 1000;
     let folder = folder()?;
-    let files = PrivateFolder::make(&folder).map_err(|error| cannot(&error))?;
+    let files = made(&folder, "the sampler's files", "XDG_RUNTIME_DIR")?;
+    if let Some(kept) = kept::folder() {
+        made(&kept, "lines", "XDG_STATE_HOME")?;
+    }
     for ending in ["begin", "end"] {
         let name = format!("{pid}.{ending}");
         files.remove(&name).and_then(|()| files.write(&name, "")).map_err(|error| cannot(&error))?;

@@ -64,6 +64,14 @@ fn reader<'h, 'w>(world: &World, held: &'h [Held<'w>]) -> Option<&'h Held<'w>> {
     all.clone().find(|(pid, _)| started_inside(*pid)).or_else(|| all.next())
 }
 
+/// Returns the path of a FIFO that a process reads by a descriptor that is open for writing as well (`exec 3<>FIFO`): it
+/// wants data, and no end of file.
+fn both_ways<'w>((pid, wait): &Held<'w>) -> Option<&'w str> {
+    let path = wait.object.as_deref().filter(|path| path.starts_with('/'))?;
+    let is_own = wait.by.iter().any(|holder| holder.pid == *pid && holder.fd == wait.fd);
+    (wait.cause == Cause::Data && is_own).then_some(path)
+}
+
 /// Returns one sentence that describes it.
 pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
     let pids: Vec<u32> = held.iter().map(|(pid, _)| *pid).collect();
@@ -89,6 +97,12 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
         }
         (Kind::BothEmpty, _) => {
             format!("{all} {both} are blocked on read from each other, and neither writes")
+        }
+        (Kind::HeldOpen, _) if held.len() == 1 && both_ways(&held[0]).is_some() => {
+            let path = both_ways(&held[0]).unwrap_or_default();
+            format!(
+                "{all} waits for data in {path}, which it has open for reading and writing: nobody is left to write"
+            )
         }
         (Kind::HeldOpen, _) if held.len() == 1 => {
             format!(
@@ -193,6 +207,13 @@ fn drain(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
 }
 
 fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
+    if let [only] = held
+        && let Some(path) = both_ways(only)
+    {
+        return Some(format!(
+            "write to {path}, or open it for reading only: then its last writer ends the wait"
+        ));
+    }
     let (pid, empty) = reader(world, held)?;
     let waits = match &empty.cause {
         Cause::Any(waits) => waits.as_slice(),

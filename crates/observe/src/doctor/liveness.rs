@@ -57,7 +57,10 @@ impl Live {
             Cause::Opener { .. } => wait.by.iter().any(|holder| self.has(world, holder.pid)),
             // If no holder of the other end is visible, an invisible one exists: otherwise the wait would be
             // over.
-            _ => wait.by.is_empty() || wait.by.iter().any(|holder| self.has(world, holder.pid)),
+            _ => {
+                let others = wait.by.iter().map(|holder| holder.pid).chain(wait.openers.iter().copied());
+                wait.by.is_empty() || others.into_iter().any(|pid| self.has(world, pid))
+            }
         }
     }
 
@@ -82,7 +85,7 @@ mod tests {
 
     fn by(cause: Cause, pids: &[u32]) -> Wait {
         let by = pids.iter().map(|&pid| Holder { pid, fd: None }).collect();
-        Wait { cause, fd: None, object: None, by }
+        Wait { by, ..Wait::simple(cause) }
     }
 
     fn world(processes: Vec<(u32, Vec<Wait>)>) -> World {
@@ -127,6 +130,14 @@ mod tests {
     #[test]
     fn a_reader_that_holds_its_own_write_end_is_dead() {
         assert_eq!(dead(vec![(10, vec![by(Cause::Data, &[10])])]), [10]);
+    }
+
+    #[test]
+    fn who_may_still_open_a_fifo_keeps_its_reader_alive() {
+        let reader = || Wait { openers: vec![20], ..by(Cause::Data, &[10]) };
+        let with = |other| vec![(10, vec![reader()]), (20, vec![other])];
+        assert_eq!(dead(with(Wait::simple(Cause::Timer))), Vec::<u32>::new());
+        assert_eq!(dead(with(by(Cause::Child, &[10]))), [10, 20]);
     }
 
     #[test]

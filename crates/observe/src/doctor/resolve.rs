@@ -122,7 +122,7 @@ impl<'w> Resolver<'w> {
             return unknown("the descriptor it waits on is not to be seen");
         };
         let object = Some(shown(&one.target));
-        let on = |cause, by| Wait { cause, fd: Some(fd), object: object.clone(), by };
+        let on = |cause, by| Wait { fd: Some(fd), object: object.clone(), by, ..Wait::simple(cause) };
         match &one.target {
             Target::Terminal(_) => on(Cause::Terminal, Vec::new()),
             // Only the process itself could signal it: one of its threads, since the waiting one cannot.
@@ -134,7 +134,13 @@ impl<'w> Resolver<'w> {
                 let Some(channel) = Channel::of(&one.target) else { return on(cause, Vec::new()) };
                 let reads = cause == Cause::Data;
                 let by = if reads { self.holders.givers(channel) } else { self.holders.takers(channel) };
-                on(cause, by)
+                let openers = match (&one.target, self.processes.get(&pid)) {
+                    (Target::Fifo(_), Some(process)) => {
+                        self.might_open(pid, process).into_iter().map(|holder| holder.pid).collect()
+                    }
+                    _ => Vec::new(),
+                };
+                Wait { openers, ..on(cause, by) }
             }
         }
     }
@@ -259,7 +265,7 @@ impl<'w> Resolver<'w> {
                 by.push(Holder { pid: holder, fd: None });
             }
         }
-        Wait { cause: Cause::Lock, fd: Some(fd), object: Some(shown(&one.target)), by }
+        Wait { fd: Some(fd), object: Some(shown(&one.target)), by, ..Wait::simple(Cause::Lock) }
     }
 
     fn opens(&self, pid: u32, process: &RawProcess, path: u64, directory: i32, flags: u64) -> Wait {
@@ -276,7 +282,7 @@ impl<'w> Resolver<'w> {
         let path =
             start.map_or(fifo.path.clone(), |start| start.join(&fifo.path).to_string_lossy().into_owned());
         let by = self.might_open(pid, process);
-        Wait { cause: Cause::Opener { for_writing }, fd: None, object: Some(path), by }
+        Wait { object: Some(path), by, ..Wait::simple(Cause::Opener { for_writing }) }
     }
 
     /// Any process may open a FIFO. The most likely ones belong to the same job: the same process group, and

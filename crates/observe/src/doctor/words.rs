@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_full_pipe_names_its_reader() {
         let by = vec![Holder { pid: 5, fd: Some(3) }];
-        let one = Wait { cause: Cause::Room, fd: Some(1), object: Some("pipe:[9]".into()), by };
+        let one = Wait { fd: Some(1), object: Some("pipe:[9]".into()), by, ..Wait::simple(Cause::Room) };
         let fill = Fill { bytes: 65_536, capacity_bytes: Some(65_536) };
         assert_eq!(
             wait(&World::default(), 4, &one, Some(fill)),

@@ -100,12 +100,14 @@ pub struct Wait {
     pub object: Option<String>,
     /// The processes that could end it. For a FIFO that no process has opened: those that might.
     pub by: Vec<Holder>,
+    /// For an open FIFO: the processes that might open its other side as well.
+    pub openers: Vec<u32>,
 }
 
 impl Wait {
     /// Makes a wait that no other process can end, or none.
     pub fn simple(cause: Cause) -> Self {
-        Wait { cause, fd: None, object: None, by: Vec::new() }
+        Wait { cause, fd: None, object: None, by: Vec::new(), openers: Vec::new() }
     }
 
     /// Removes `pid` if others could end the wait too.
@@ -113,6 +115,7 @@ impl Wait {
         if let Cause::Any(waits) = &mut self.cause {
             waits.iter_mut().for_each(|wait| wait.forget(pid));
         }
+        self.openers.retain(|&opener| opener != pid);
         if self.by.iter().any(|holder| holder.pid != pid) {
             self.by.retain(|holder| holder.pid != pid);
         }

@@ -12,4 +12,4 @@ mod woken;
 pub use end::end;
 pub use movement::{Interval, Movement, State};
 pub use tree::{Member, Sample, Tree};
-pub use woken::may_be_woken;
+pub use woken::{Waker, waker};

@@ -51,7 +51,10 @@ impl<'a> Predictor<'a> {
     /// Why nothing can be predicted, in words.
     pub fn fit(run: &Run, pipeline: &'a Pipeline) -> Result<Self, String> {
         if pipeline.stages.len() < 2 {
-            return Err("there is only one stage: the time of the whole is its own".into());
+            return Err(match run.pipelines.len() {
+                0 | 1 => "there is only one stage: the time of the whole is its own".into(),
+                _ => format!("the longest of the pipelines, `{}`, has only one stage", pipeline.text),
+            });
         }
         if !pipeline.passes.is_empty() {
             return Err("stages ran natively, in one process".into());
