@@ -9,6 +9,12 @@ use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 use crate::tool::versions::OtherVersions;
 use crate::{Context, Family};
 
+use super::Dialect;
+use super::parse::parse;
+use super::rules::Variant;
+use super::tree::{Builtin, Expr, Program, Statement};
+use super::visit::{any_expr, any_statement};
+
 /// Programs, some with the options that they need. No `toupper`: with a NUL in its text, mawk prints old
 /// memory content, which differs between processes.
 const PROGRAMS: &[&str] = &[
@@ -47,11 +53,44 @@ const MAWK_ERRORS: IoErrors = IoErrors { catalogue: None, write: mawk_write_erro
 const ORIGINAL_AWK_ERRORS: IoErrors =
     IoErrors { catalogue: Some("libc"), write: original_awk_write_error, read: io_errors::fatal_read_error };
 
-/// Whether the program surely only prints. An awk program writes by `>`, `|`, and runs commands by `system`;
-/// comparisons count as these.
+/// Whether the program surely only prints. Where its grammar is not known, all that looks like a redirection counts as one.
 fn only_prints(args: &[&str]) -> bool {
     let option = |arg: &&str| ["-f", "-i", "-l", "--"].iter().any(|start| arg.starts_with(start));
-    !args.iter().any(|arg| option(arg) || arg.contains(['>', '|']) || arg.contains("system"))
+    if args.iter().any(option) {
+        return false;
+    }
+    let dialect = Dialect::Gawk { utf8: false, variant: Variant::Gawk };
+    let parsed = program_among(args).and_then(|program| parse(program.as_bytes(), dialect).ok());
+    match parsed {
+        Some(program) => !writes_or_starts(&program),
+        None => !args.iter().any(|arg| arg.contains(['>', '|']) || arg.contains("system")),
+    }
+}
+
+/// Returns the first argument that is no option, and no value of one.
+fn program_among<'a>(args: &[&'a str]) -> Option<&'a str> {
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.strip_prefix('-') {
+            Some("F" | "v") => _ = rest.next(),
+            Some(option) if option.starts_with(['F', 'v']) => {}
+            Some(_) => return None,
+            None => return Some(arg),
+        }
+    }
+    None
+}
+
+/// Whether it may write elsewhere than to standard output and standard error, or start a command.
+fn writes_or_starts(program: &Program) -> bool {
+    let writes = |statement: &Statement| match statement {
+        Statement::Print(_, Some(to)) | Statement::Printf(_, Some(to)) => {
+            !to.is_standard_output() && !to.is_standard_error()
+        }
+        _ => false,
+    };
+    let starts = |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::System, _) | Expr::Getline(_));
+    any_statement(program, writes) || any_expr(program, starts)
 }
 
 fn mawk_write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
