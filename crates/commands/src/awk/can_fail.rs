@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::arithmetic::is_sure_divisor;
 use super::names::{bodies, patterns};
-use super::positive_elements::{KeyLoop, is_positive};
+use super::positive_elements::{KeyLoop, is_positive, is_unsteady};
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{any_below, any_part, each_expr, each_statement, every_expr, every_statement};
@@ -180,25 +180,29 @@ fn is_always_evaluated(whole: &Expr, part: &Expr) -> bool {
 
 /// Whether a division has the same divisor in each turn of a loop: numbers, and variables that the loop does not change.
 fn has_fixed_divisor(expr: &Expr, whole: &Statement) -> bool {
-    let changes = |name: &str| {
-        any_below(whole, |inner| {
-            let by_itself = matches!(inner, Statement::ForIn(variable, ..) if variable == name);
-            let is_it = |place: &Expr| matches!(place, Expr::Name(found) if found == name);
-            by_itself
-                || inner.parts().0.into_iter().any(|root| {
-                    any_part(root, |part| {
-                        part.changed_place().is_some_and(is_it)
-                            || matches!(part, Expr::Call(..) | Expr::Getline(_))
-                    })
-                })
-        })
-    };
+    let mut changed = Vec::new();
+    let mut is_steady = true;
+    each_statement(whole, &mut |inner| {
+        if let Statement::ForIn(variable, ..) = inner {
+            changed.push(variable.as_str());
+        }
+        for root in inner.parts().0 {
+            each_expr(root, &mut |part| {
+                // A change of a field may be one of NF.
+                let place = part.changed_place();
+                is_steady &= !is_unsteady(part) && !matches!(place, Some(Expr::Field(_)));
+                changed.extend(place.and_then(name_of));
+            });
+        }
+    });
     let is_fixed = |part: &Expr| match part {
         Expr::Number(_) | Expr::Group(_) | Expr::Arith(..) | Expr::Negate(_) => true,
-        Expr::Name(name) => !changes(name),
+        Expr::Name(name) => !changed.contains(&name.as_str()),
         _ => false,
     };
-    is_division(expr) && expr.parts().last().is_some_and(|by| !any_part(by, |part| !is_fixed(part)))
+    is_steady
+        && is_division(expr)
+        && expr.parts().last().is_some_and(|by| !any_part(by, |part| !is_fixed(part)))
 }
 
 fn is_count(place: &Expr) -> bool {

@@ -162,10 +162,23 @@ fn is_change_of_elements(statement: &Statement) -> bool {
     let is_change = matches!(expr, Expr::Assign(..) | Expr::Update(..) | Expr::Step { .. });
     is_change
         && !any_part(expr, |part| match part {
-            Expr::Call(..) | Expr::Getline(_) | Expr::Builtin(Builtin::Match | Builtin::Split, _) => true,
+            part if is_unsteady(part) => true,
             part => part.changed_place().is_some_and(|place| !matches!(place, Expr::Element(..))),
         })
         && !indices_of(expr).any(|index| any_part(index, |part| matches!(part, Expr::Element(..))))
+}
+
+/// Whether it may give another value each time, or change what other expressions give.
+pub(super) fn is_unsteady(expr: &Expr) -> bool {
+    use Builtin::{Close, Flush, Gsub, Match, NextRecord, Rand, ReadLine, Split, Srand, Sub, System};
+    match expr {
+        Expr::Call(..) | Expr::Getline(_) => true,
+        Expr::Builtin(builtin, _) => matches!(
+            builtin,
+            Close | Flush | Gsub | Match | NextRecord | Rand | ReadLine | Split | Srand | Sub | System
+        ),
+        _ => false,
+    }
 }
 
 /// Returns the indices of all elements in an expression.
@@ -219,6 +232,9 @@ mod tests {
             "{ s[$1] += $2; n[$2]++ } END { for (k in s) print k, s[k] / n[k] }",
             "{ s[$1] += $2; n[$1] += $3 } END { for (k in s) print k, s[k] / n[k] }",
             "{ s[$1] += $2; $1 = 7; n[$1]++ } END { for (k in s) print k, s[k] / n[k] }",
+            "{ s[rand()] += $2; n[rand()]++ } END { for (k in s) print k, s[k] / n[k] }",
+            "{ s[$1] += sub(/a/, \"\"); n[$1]++ } END { for (k in s) print k, s[k] / n[k] }",
+            "{ s[$1] += match($2, /a/); n[$1]++ } END { for (k in s) print k, s[k] / n[k] }",
             "{ s[i] += $2; n[i++]++ } END { for (k in s) print k, s[k] / n[k] }",
             "{ s[$1] += $2; if ($3) n[$1]++ } END { for (k in s) print k, s[k] / n[k] }",
             "{ s[$1] += $2; n[$1]++ } s[$3] { x++ } END { for (k in s) print k, s[k] / n[k] }",

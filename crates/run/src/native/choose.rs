@@ -261,8 +261,22 @@ fn stateless_of(
     if let Some(declared) = parts::declared(name, &args) {
         return Ok(declared);
     }
-    let context = Context { locale: locale_of(&exec.envp)?, implementation: detector.identify(path) };
+    let locale = locale_in(stage, &exec.envp, around)?;
+    let context = Context { locale, implementation: detector.identify(path) };
     pelton_commands::stateless::stateless(name, &args, &context)
+}
+
+/// Returns the locale of a stage with this environment; that of stages without assignments of their own is looked up once.
+fn locale_in(stage: &StagePlan, environment: &[CString], around: &Surroundings<'_>) -> Accept<Locale> {
+    match assigns(stage) {
+        true => locale_of(environment),
+        false => around.memo.locale.get_or_init(|| locale_of(environment)).clone(),
+    }
+}
+
+/// Whether a stage has assignments of its own, which change its environment.
+fn assigns(stage: &StagePlan) -> bool {
+    matches!(&stage.syntax.command, SyntaxCommand::Simple(simple) if !simple.assignments.is_empty())
 }
 
 /// Looks up what the arguments of a child refer to that would have this environment.
@@ -310,10 +324,7 @@ fn command_of(
         return Declined::because(format!("pelton has no native {}", String::from_utf8_lossy(&name)));
     };
     check_redirects(stage)?;
-    let own =
-        matches!(&stage.syntax.command, SyntaxCommand::Simple(simple) if !simple.assignments.is_empty());
-    let known = (!own).then(|| around.memo.locale.get_or_init(|| locale_of(&exec.envp)).clone());
-    let locale = known.unwrap_or_else(|| locale_of(&exec.envp))?;
+    let locale = locale_in(stage, &exec.envp, around)?;
     let implementation =
         if tool.family == Family::Pelton { this_program(path) } else { detector.identify(path) };
     let context = Context { locale: locale.clone(), implementation };
@@ -328,8 +339,10 @@ fn command_of(
     let own_name = exec.argv.first().filter(|_| may_repeat);
     let mut itself = own_name.and_then(|called| alone(exec.path.as_bytes(), called.as_bytes(), &exec));
     if let Some(child) = &facts.child {
-        let found =
-            (!own).then(|| around.program_of(child.name.as_bytes())).flatten().map(|found| found.path);
+        let found = (!assigns(stage))
+            .then(|| around.program_of(child.name.as_bytes()))
+            .flatten()
+            .map(|found| found.path);
         spawned::check(&accepted, found.as_deref(), &exec.envp, detector)?;
         // xargs cannot resume: where its kernel falls back, the real xargs continues.
         let goes_on = command.resume_args().is_none();

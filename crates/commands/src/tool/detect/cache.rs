@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pelton_sys::private::PrivateFolder;
 
@@ -114,6 +114,16 @@ pub(super) fn decode(text: &str) -> Option<HashMap<PathBuf, (Stamp, Implementati
     lines_below(HEADER, text)?.map(decode_line).collect()
 }
 
+/// Returns what a cache says of one program, without a look at the rest of it.
+pub(super) fn find(text: &str, path: &Path) -> Option<(Stamp, Implementation)> {
+    let lines = text.strip_prefix(HEADER)?;
+    let path = path.to_str().filter(|path| !path.contains(['\n', '\t']))?;
+    let at = memchr::memmem::find(lines.as_bytes(), format!("\t{path}\n").as_bytes())?;
+    let start = memchr::memrchr(b'\n', &lines.as_bytes()[..at])? + 1;
+    let (_, found) = decode_line(&lines[start..at + 1 + path.len()])?;
+    Some(found)
+}
+
 /// Returns the lines of a file of pelton's that begins with this header; `None` if it does not, or if the last line
 /// is not complete.
 pub(super) fn lines_below<'t>(header: &str, text: &'t str) -> Option<std::str::Lines<'t>> {
@@ -139,7 +149,6 @@ mod tests {
     use super::*;
     use crate::tool::detect::{Detector, SystemProbe};
     use std::fs;
-    use std::path::Path;
 
     /// A folder per test, removed at the end.
     struct Folder(PathBuf);
@@ -175,6 +184,21 @@ mod tests {
         folder.cache().save(&encode(&known));
         assert_eq!(folder.cache().load().and_then(|text| decode(&text)), Some(known));
         assert_eq!(fs::read_dir(folder.0.join("pelton")).unwrap().count(), 1, "drafts are gone");
+    }
+
+    #[test]
+    fn one_program_is_found_without_the_others() {
+        let known: HashMap<_, _> = (0..30).map(entry).collect();
+        let text = encode(&known);
+        for (path, found) in &known {
+            assert_eq!(find(&text, path).as_ref(), Some(found));
+        }
+        for path in ["/bin/30", "/bin/", "bin/1", "9.1", "/bin/1\n", ""] {
+            assert_eq!(find(&text, Path::new(path)), None, "{path:?}");
+        }
+        let broken = text.replace("\t9.1\t", "\t");
+        assert_eq!(find(&broken, Path::new("/bin/1")), None);
+        assert_eq!(find(&text.replace(HEADER, "pelton implementations 6"), Path::new("/bin/1")), None);
     }
 
     #[test]

@@ -408,6 +408,8 @@ fn grouped(number: u64) -> String {
 pub struct Detector<'a> {
     probe: &'a dyn ProgramInspector,
     store: Option<Box<dyn Store + 'a>>,
+    /// What was stored at the beginning. Only the lines of programs that are asked for are decoded.
+    stored: String,
     known: HashMap<PathBuf, (Stamp, Implementation)>,
     certificates: Certificates,
     /// Programs with a certificate: each file is read only once.
@@ -428,19 +430,14 @@ impl Detector<'static> {
 impl<'a> Detector<'a> {
     /// Makes one with the answers in `store`.
     pub fn new(probe: &'a dyn ProgramInspector, store: Option<Box<dyn Store + 'a>>) -> Self {
-        let mut detector = Detector {
+        Detector {
             probe,
+            stored: store.as_ref().and_then(|store| store.load()).unwrap_or_default(),
             store,
             known: HashMap::new(),
             certificates: Certificates::default(),
             verified: HashMap::new(),
-        };
-        detector.known = detector.stored();
-        detector
-    }
-
-    fn stored(&self) -> HashMap<PathBuf, (Stamp, Implementation)> {
-        self.store.as_ref().and_then(|store| store.load()).and_then(|text| decode(&text)).unwrap_or_default()
+        }
     }
 
     /// Returns the implementation at this path. Runs it only if it is new or was replaced. A certificate of the user
@@ -465,10 +462,19 @@ impl<'a> Detector<'a> {
         if let Some((_, known)) = self.known.get(path).filter(|(then, _)| *then == stamp) {
             return known.clone();
         }
+        if let Some((then, stored)) = cache::find(&self.stored, path)
+            && then == stamp
+        {
+            self.known.insert(path.to_owned(), (then, stored.clone()));
+            return stored;
+        }
         let program = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let implementation = self.ask(path, program);
-        // Keeps what other processes have stored meanwhile.
-        self.known.extend(self.stored());
+        if let Some(store) = &self.store {
+            // Keeps what other processes have stored meanwhile.
+            let stored = store.load().unwrap_or_default();
+            self.known.extend(decode(&stored).unwrap_or_default());
+        }
         self.known.insert(path.to_owned(), (stamp, implementation.clone()));
         if let Some(store) = &self.store {
             store.save(&encode(&self.known));
