@@ -1,5 +1,5 @@
-//! Gives the linker of static release binaries the order of functions that `cargo xtask order` has written, and makes other
-//! release binaries start as fast: with fixed addresses, the loader does not correct 17,000 of them at each start.
+//! Makes release binaries start faster: gives the linker the order of functions that `cargo xtask order` has written, and
+//! fixed addresses, of which the loader would correct 17,000 at each start.
 
 use std::env::var;
 
@@ -13,8 +13,10 @@ fn main() {
     if is_gnu && !is_static && is("PROFILE", "release") {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
-    // There rustc brings a linker (lld) that is known to take it; a build by hand may have any other.
-    let known = is("TARGET", "x86_64-unknown-linux-gnu") && is_static;
+    // There rustc brings a linker (lld) that is known to take it, unless another one was chosen.
+    let flags = var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let chosen = var("RUSTC_LINKER").is_ok() || flags.contains("linker") || flags.contains("link-arg");
+    let known = is("TARGET", "x86_64-unknown-linux-gnu") && (is_static || !chosen);
     if known && is("PROFILE", "release") {
         println!(
             "cargo::rustc-link-arg-bins=-Wl,-T,{}/startup.ld",
