@@ -6,6 +6,7 @@ use crate::{Accept, Declined};
 
 use super::can_fail::Failures;
 use super::names::{Names, Owner};
+use super::rules;
 use super::tree::{Builtin, Expr, Pattern, Program, Rule, Statement};
 
 /// What can be read and written: a variable, the elements of an array, its set of keys, the record.
@@ -30,6 +31,8 @@ pub(super) struct Uses {
     pub(super) prints: bool,
     /// Whether gawk may say something: what comes first is said first, and may be all that is done.
     pub(super) says: bool,
+    /// Whether it may end the program without a message: then END shows what was done before.
+    pub(super) exits: bool,
 }
 
 impl Uses {
@@ -39,6 +42,7 @@ impl Uses {
         self.makes.extend(other.makes);
         self.prints |= other.prints;
         self.says |= other.says;
+        self.exits |= other.exits;
     }
 
     /// Whether the order of both matters.
@@ -47,7 +51,15 @@ impl Uses {
             one.writes.iter().any(|thing| other.reads.contains(thing) || other.writes.contains(thing))
                 || one.makes.iter().any(|thing| other.reads.contains(thing))
         };
-        one_way(self, other) || one_way(other, self) || self.prints && other.prints || self.says && other.says
+        let ends = |one: &Uses, other: &Uses| {
+            let is_seen = other.says || other.exits || other.prints;
+            one.says && is_seen || one.exits && (is_seen || !other.writes.is_empty())
+        };
+        one_way(self, other)
+            || one_way(other, self)
+            || self.prints && other.prints
+            || ends(self, other)
+            || ends(other, self)
     }
 }
 
@@ -181,6 +193,7 @@ impl<'a> Looker<'a> {
                 uses.prints = true;
                 return Ok(uses);
             }
+            Statement::Exit(_) => uses.exits = rules::is_gawk(),
             Statement::ForIn(name, array, _) => {
                 uses.writes.insert(self.variable(inside, name));
                 uses.reads.insert(self.keys(inside, array));

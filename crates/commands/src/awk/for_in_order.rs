@@ -8,7 +8,7 @@ use super::can_fail::Failures;
 use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Expr, Order, Program, Statement};
-use super::visit::{each_expr, each_statement, every_expr};
+use super::visit::{any_below, each_expr, each_statement, every_expr};
 
 /// Returns how that order shows. `whole_lines`: whether the program prints only whole lines.
 pub(super) fn check(
@@ -37,6 +37,10 @@ pub(super) fn check(
                 let reason = format!("what it did for (.. in {array}) before an error depends on the order");
                 return Ok(ArrayOrder::Shown(reason));
             }
+            if any_below(body, prints_elsewhere) {
+                let reason = format!("what it prints to standard error for (.. in {array}) shows the order");
+                return Ok(ArrayOrder::Shown(reason));
+            }
             printed |= looker.statement(owner, body)?.prints;
         }
     }
@@ -45,6 +49,14 @@ pub(super) fn check(
         true if whole_lines => ArrayOrder::InLines,
         true => ArrayOrder::Shown("parts of lines are printed in the order of an array".to_owned()),
     })
+}
+
+/// Whether it prints to standard error: no sort behind the program sorts that.
+fn prints_elsewhere(statement: &Statement) -> bool {
+    match statement {
+        Statement::Print(_, Some(to)) | Statement::Printf(_, Some(to)) => to.is_standard_error(),
+        _ => false,
+    }
 }
 
 /// Whether the loop variable is read outside the loop, where the last key would show.
@@ -108,7 +120,7 @@ fn is_order_free(
     flatten(body, &mut found);
     for statement in found {
         free &= match statement {
-            Statement::Print(..) | Statement::Printf(..) | Statement::Continue | Statement::Next => true,
+            Statement::Print(..) | Statement::Printf(..) | Statement::Continue => true,
             Statement::Delete(_, Some(index)) => index.iter().any(|part| is_name(part, name)),
             Statement::Expr(expr) => is_free_expr(program, names, owner, name, expr),
             Statement::If(test, yes, None) => is_extreme(test, yes) || is_still(looker, owner, test)?,

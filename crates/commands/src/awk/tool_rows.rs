@@ -55,19 +55,18 @@ const ORIGINAL_AWK_ERRORS: IoErrors =
 
 /// Whether the program surely only prints. Where its grammar is not known, all that looks like a redirection counts as one.
 fn only_prints(args: &[&str]) -> bool {
-    let option = |arg: &&str| ["-f", "-i", "-l", "--"].iter().any(|start| arg.starts_with(start));
-    if args.iter().any(option) {
-        return false;
-    }
+    let Some(text) = program_among(args) else { return false };
     let dialect = Dialect::Gawk { utf8: false, variant: Variant::Gawk };
-    let parsed = program_among(args).and_then(|program| parse(program.as_bytes(), dialect).ok());
-    match parsed {
-        Some(program) => !writes_or_starts(&program),
-        None => !args.iter().any(|arg| arg.contains(['>', '|']) || arg.contains("system")),
-    }
+    // gawk takes such names of files for connections.
+    !text.contains("/inet")
+        && match parse(text.as_bytes(), dialect) {
+            Ok(program) => !writes_or_starts(&program),
+            Err(_) => !text.contains(['>', '|', '@']) && !text.contains("system"),
+        }
 }
 
-/// Returns the first argument that is no option, and no value of one.
+/// Returns the program behind the options; `None` if one is not `-F` or `-v`: others read programs from files, or write
+/// files.
 fn program_among<'a>(args: &[&'a str]) -> Option<&'a str> {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {

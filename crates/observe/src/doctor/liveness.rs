@@ -58,8 +58,11 @@ impl Live {
             // If no holder of the other end is visible, an invisible one exists: otherwise the wait would be
             // over.
             _ => {
-                let others = wait.by.iter().map(|holder| holder.pid).chain(wait.openers.iter().copied());
-                wait.by.is_empty() || others.into_iter().any(|pid| self.has(world, pid))
+                let may_open =
+                    |&opener: &u32| self.has(world, opener) && !only_waits_above(world, pid, opener);
+                wait.by.is_empty()
+                    || wait.by.iter().any(|holder| self.has(world, holder.pid))
+                    || wait.openers.iter().any(may_open)
             }
         }
     }
@@ -76,6 +79,17 @@ impl Live {
             .iter()
             .any(|other| other.thread != task.thread && self.threads.contains(&(pid, other.thread)))
     }
+}
+
+/// Whether a process above another one only waits for a signal or for a terminal, as `timeout` and a shell do.
+fn only_waits_above(world: &World, pid: u32, above: u32) -> bool {
+    let parent = |pid: u32| world.processes.get(&pid).map(|process| process.stat.parent);
+    let mut ancestors = std::iter::successors(parent(pid), |&pid| parent(pid)).take(world.processes.len());
+    let waits = |process: &Process| {
+        let mut causes = process.tasks.iter().map(|task| &task.wait.cause);
+        causes.all(|cause| matches!(cause, Cause::Signal | Cause::Terminal))
+    };
+    world.processes.get(&above).is_some_and(waits) && ancestors.any(|ancestor| ancestor == above)
 }
 
 #[cfg(test)]
