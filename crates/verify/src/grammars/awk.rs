@@ -531,6 +531,17 @@ impl Writer<'_> {
         if self.rng.chance(25) {
             rules.push(format!("END {{ {} }}", self.loop_that_may_fail()));
         }
+        if self.rng.chance(10) {
+            let ends = self.pick(&["if (c[k] > 2) next; ", "if (k in d) next; ", "if (c[k] > 3) exit; ", ""]);
+            let shows = self.pick(&[
+                "print k",
+                "n++",
+                "d[k]",
+                "print k > \"/dev/stderr\"",
+                "print k; print c[k] > \"/dev/stderr\"",
+            ]);
+            rules.push(format!("NR == 5 {{ for (k in c) {{ {ends}{shows} }} }}"));
+        }
         rules.push(format!("END {{ {} }}", self.loop_over()));
         rules.join(" ")
     }
@@ -714,6 +725,8 @@ impl Writer<'_> {
                 "$2",
                 "c[log($2)]",
                 "c[$1]++",
+                "shown($1)",
+                "ended()",
             ])
         };
         let (one, two, three) = (part(), part(), part());
@@ -739,7 +752,12 @@ impl Writer<'_> {
         ]);
         let form = form.replace("ONE", &one).replace("TWO", &two).replace("THREE", &three);
         let test = self.pick(&["", "", "NR > 2 ", "$2 > 0 "]);
-        format!("{test}{{ {form} }}")
+        let functions = [
+            ("shown", "function shown(x) { print x; return x } "),
+            ("ended", "function ended() { if (NR > 3) exit 3; return 1 } "),
+        ];
+        let used = functions.iter().filter(|(name, _)| form.contains(name)).map(|(_, text)| *text);
+        format!("{}{test}{{ {form} }} END {{ print x, length(c) }}", used.collect::<String>())
     }
 
     /// A loop in which the order may decide what comes before an error or a warning.
