@@ -8,7 +8,7 @@ use super::can_fail::Failures;
 use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Builtin, Expr, Pattern, Program, Statement};
-use super::visit::{any_statement, each_expr, each_statement, every_statement};
+use super::visit::{any_statement, each_expr, each_expr_below, every_statement};
 
 /// The name in [`Analysis::joined`] for `$0` and what depends on it.
 pub(super) const LAST_RECORD: &str = "the last record";
@@ -151,9 +151,7 @@ fn settles(program: &Program) -> Option<u64> {
             }
         }
         for statement in &rule.action {
-            each_statement(statement, &mut |statement| {
-                statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut look));
-            });
+            each_expr_below(statement, &mut look);
         }
     }
     (asked == compared && program.functions.is_empty() && after < MAX).then_some(after as u64)

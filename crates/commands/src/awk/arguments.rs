@@ -9,7 +9,9 @@ use super::compile::InitialState;
 use super::lex::unescape;
 use super::names::{bodies, is_special};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_below, any_part, each_expr, each_statement, every_expr, every_statement};
+use super::visit::{
+    any_below, any_expr_below, any_part, each_expr_below, each_statement, every_expr, every_statement,
+};
 
 /// A command line.
 #[derive(Debug)]
@@ -97,10 +99,8 @@ impl Line {
         // With OFS, BEGIN prints; with FS, it splits.
         let mut told = !program.begin.is_empty() && names().any(|name| is_special(name));
         for statement in program.begin.iter().flatten() {
-            each_statement(statement, &mut |statement| {
-                told |= matches!(statement, Statement::ForIn(name, ..) if is_set(name));
-                told |= statement.parts().0.into_iter().any(|expr| any_part(expr, tells));
-            });
+            told |= any_below(statement, |inner| matches!(inner, Statement::ForIn(name, ..) if is_set(name)))
+                || any_expr_below(statement, tells);
         }
         if told {
             return Declined::because("an assignment among the files, which BEGIN precedes");
@@ -186,13 +186,9 @@ fn first_values(program: &Program) -> impl Iterator<Item = (&str, Vec<u8>)> {
             },
             _ => None,
         };
-        each_statement(statement, &mut |inner| {
-            for expr in inner.parts().0 {
-                each_expr(expr, &mut |part| {
-                    if let Expr::Name(name) = part {
-                        _ = used.insert(name)
-                    }
-                });
+        each_expr_below(statement, &mut |part| {
+            if let Expr::Name(name) = part {
+                _ = used.insert(name)
             }
         });
         first
@@ -295,17 +291,13 @@ fn sets_separator(expr: &Expr) -> bool {
 fn refuse_early_use(program: &Program) -> Accept<()> {
     let mut early = false;
     for statement in program.begin.iter().flatten() {
-        each_statement(statement, &mut |statement| {
-            for expr in statement.parts().0 {
-                each_expr(expr, &mut |expr| {
-                    early |= matches!(expr, Expr::Field(_) | Expr::Call(..))
-                        || matches!(expr, Expr::Builtin(Builtin::Split, args) if args.len() == 2)
-                        || matches!(expr, Expr::Name(name) if name == "NF");
-                    // Read, not set.
-                    if let Expr::Assign(_, value) = expr {
-                        early |= matches!(&**value, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"));
-                    }
-                });
+        each_expr_below(statement, &mut |expr| {
+            early |= matches!(expr, Expr::Field(_) | Expr::Call(..))
+                || matches!(expr, Expr::Builtin(Builtin::Split, args) if args.len() == 2)
+                || matches!(expr, Expr::Name(name) if name == "NF");
+            // Read, not set.
+            if let Expr::Assign(_, value) = expr {
+                early |= matches!(&**value, Expr::Name(name) if matches!(name.as_str(), "FS" | "RS"));
             }
         });
     }
@@ -322,13 +314,9 @@ fn refuse_late_ofs(program: &Program) -> Accept<()> {
     });
     let (mut sets_first, mut fields_first) = (0, false);
     for statement in program.begin.iter().flatten() {
-        each_statement(statement, &mut |statement| {
-            for expr in statement.parts().0 {
-                each_expr(expr, &mut |expr| {
-                    sets_first += usize::from(sets_ofs(expr));
-                    fields_first |= changes_fields(expr) || matches!(expr, Expr::Call(..));
-                });
-            }
+        each_expr_below(statement, &mut |expr| {
+            sets_first += usize::from(sets_ofs(expr));
+            fields_first |= changes_fields(expr) || matches!(expr, Expr::Call(..));
         });
     }
     if fields && (sets > sets_first || (sets > 0 && fields_first)) {

@@ -6,10 +6,13 @@ use std::collections::BTreeSet;
 
 use super::arithmetic::is_sure_divisor;
 use super::names::{bodies, patterns};
-use super::positive_elements::{KeyLoop, is_positive, is_unsteady};
+use super::positive_elements::{KeyLoop, each_in_loops, is_positive, is_unsteady};
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
-use super::visit::{any_below, any_part, each_expr, each_statement, every_expr, every_statement};
+use super::visit::{
+    any_below, any_expr_below, any_part, each_expr, each_expr_below, each_statement, every_expr,
+    every_statement,
+};
 
 /// Where a program may fail at run time: the real awk then ends with a message.
 pub(super) struct Failures<'a> {
@@ -39,10 +42,9 @@ impl<'a> Failures<'a> {
 
     /// Whether the order of its keys decides what a loop over an array did before it failed, or of what it warned first.
     pub(super) fn depend_on_order(&self, whole: &'a Statement) -> bool {
-        let mut places = Vec::new();
-        let mut prints = 0;
+        let (mut places, mut prints) = (Vec::new(), 0);
         each_in_loops(whole, &mut Vec::new(), &mut |inner, loops| {
-            prints += usize::from(is_print(inner));
+            prints += usize::from(inner.is_print());
             for root in inner.parts().0 {
                 each_expr(root, &mut |expr| {
                     if self.may_fail_at(expr, loops) || warns(expr) {
@@ -51,21 +53,19 @@ impl<'a> Failures<'a> {
                 });
             }
         });
-        let only_one = places.len() == 1;
-        let (_, bodies) = whole.parts();
-        let ahead: Vec<&Statement> = bodies
-            .iter()
-            .flat_map(|body| body.flat())
-            .take_while(|statement| !any_below(statement, is_print))
-            .collect();
-        let can_fail_otherwise = any_below(whole, may_ask_in);
-        can_fail_otherwise
+        // Of one division, the message is the same at each key.
+        let nothing_shows = prints == 0 && places.len() == 1;
+        let body = whole.parts().1.into_iter().flat_map(Statement::flat);
+        let ahead: Vec<&Statement> =
+            body.take_while(|statement| !any_below(statement, Statement::is_print)).collect();
+        let is_ahead = |statement: &Statement| {
+            ahead.iter().any(|ahead| std::ptr::eq(*ahead, statement)) || prints == 1 && statement.is_print()
+        };
+        any_below(whole, may_fail_by_itself)
             || places.iter().any(|(statement, root, expr)| {
-                let is_alike = is_division(expr) && prints == 0 && only_one;
-                let fails_first = is_always_evaluated(root, expr)
-                    && (ahead.iter().any(|ahead| std::ptr::eq(*ahead, *statement))
-                        || prints == 1 && is_print(statement));
-                !(is_alike || fails_first && has_fixed_divisor(expr, whole))
+                let fails_at_once =
+                    is_ahead(statement) && is_always_evaluated(root, expr) && has_fixed_divisor(expr, whole);
+                !(nothing_shows && is_division(expr) || fails_at_once)
             })
     }
 
@@ -76,7 +76,7 @@ impl<'a> Failures<'a> {
 
     /// Whether a statement may fail, apart from those in it.
     fn may_fail_in(&self, statement: &Statement, loops: &[KeyLoop]) -> bool {
-        may_ask_in(statement)
+        may_fail_by_itself(statement)
             || statement
                 .parts()
                 .0
@@ -106,50 +106,20 @@ impl<'a> Failures<'a> {
     }
 
     fn has_failing_function(&self) -> bool {
-        let mut may = false;
-        for function in &self.program.functions {
-            for statement in &function.body {
-                each_statement(statement, &mut |inner| {
-                    may |= may_ask_in(inner);
-                    for root in inner.parts().0 {
-                        may |= any_part(root, |expr| self.may_fail_at(expr, &[]) || warns(expr));
-                    }
-                });
-            }
-        }
-        may
+        self.program.functions.iter().flat_map(|function| &function.body).any(|statement| {
+            any_below(statement, may_fail_by_itself)
+                || any_expr_below(statement, |expr| self.may_fail_at(expr, &[]) || warns(expr))
+        })
     }
-}
-
-/// Calls `call` for a statement and all below it, with the loops over arrays around each.
-fn each_in_loops<'a>(
-    statement: &'a Statement,
-    loops: &mut Vec<KeyLoop<'a>>,
-    call: &mut impl FnMut(&'a Statement, &[KeyLoop<'a>]),
-) {
-    call(statement, loops);
-    let entered = match statement {
-        Statement::ForIn(variable, array, _) => Some(KeyLoop { variable, array }),
-        _ => None,
-    };
-    loops.extend(entered);
-    for inner in statement.parts().1 {
-        each_in_loops(inner, loops, call);
-    }
-    loops.truncate(loops.len() - usize::from(entered.is_some()));
 }
 
 /// Whether it sets NF to a key, or prints in a format that may ask for an argument.
-fn may_ask_in(statement: &Statement) -> bool {
+fn may_fail_by_itself(statement: &Statement) -> bool {
     match statement {
         Statement::ForIn(name, ..) => name == "NF",
         Statement::Printf(args, _) => super::lone_format::may_ask(args),
         _ => false,
     }
-}
-
-fn is_print(statement: &Statement) -> bool {
-    matches!(statement, Statement::Print(..) | Statement::Printf(..))
 }
 
 /// Whether it divides, which gawk does by no zero.
@@ -180,19 +150,16 @@ fn is_always_evaluated(whole: &Expr, part: &Expr) -> bool {
 
 /// Whether a division has the same divisor in each turn of a loop: numbers, and variables that the loop does not change.
 fn has_fixed_divisor(expr: &Expr, whole: &Statement) -> bool {
-    let mut changed = Vec::new();
-    let mut is_steady = true;
+    let (mut changed, mut is_steady) = (Vec::new(), true);
+    each_expr_below(whole, &mut |part| {
+        // A change of a field may be one of NF.
+        let place = part.changed_place();
+        is_steady &= !is_unsteady(part) && !matches!(place, Some(Expr::Field(_)));
+        changed.extend(place.and_then(name_of));
+    });
     each_statement(whole, &mut |inner| {
         if let Statement::ForIn(variable, ..) = inner {
             changed.push(variable.as_str());
-        }
-        for root in inner.parts().0 {
-            each_expr(root, &mut |part| {
-                // A change of a field may be one of NF.
-                let place = part.changed_place();
-                is_steady &= !is_unsteady(part) && !matches!(place, Some(Expr::Field(_)));
-                changed.extend(place.and_then(name_of));
-            });
         }
     });
     let is_fixed = |part: &Expr| match part {
@@ -305,18 +272,13 @@ fn counts_down(statement: &Statement) -> Option<&str> {
     let Statement::For(_, Some(test), Some(step), body) = statement else { return None };
     let Statement::Expr(Expr::Step { place, by, .. }) = &**step else { return None };
     let (name, tested) = (name_of(place)?, least(test)?);
-    let mut assigned = false;
-    each_statement(body, &mut |statement| {
-        let of_it = |place: &Expr| name_of(place) == Some(name);
-        let mut look = |expr: &Expr| match expr {
-            Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
-                assigned |= of_it(place);
-            }
-            // A function may assign it.
-            Expr::Call(..) => assigned = true,
-            _ => {}
-        };
-        statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut look));
+    let assigned = any_expr_below(body, |expr| match expr {
+        Expr::Assign(place, _) | Expr::Update(_, place, _) | Expr::Step { place, .. } => {
+            name_of(place) == Some(name)
+        }
+        // A function may assign it.
+        Expr::Call(..) => true,
+        _ => false,
     });
     (*by < 0.0 && tested == name && !assigned).then_some(name)
 }
@@ -338,11 +300,10 @@ fn least(test: &Expr) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::awk::Dialect;
-    use crate::awk::parse::parse;
+    use crate::awk::parse::parse_for_test;
 
     fn fails(text: &str) -> bool {
-        let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
+        let program = parse_for_test(text);
         Failures::of(&program, &[("v".to_owned(), b"-1".to_vec())]).are_possible()
     }
 

@@ -48,18 +48,13 @@ impl Uses {
     /// Whether the order of both matters.
     fn disturbs(&self, other: &Uses) -> bool {
         let one_way = |one: &Uses, other: &Uses| {
+            let is_seen = other.says || other.exits || other.prints;
             one.writes.iter().any(|thing| other.reads.contains(thing) || other.writes.contains(thing))
                 || one.makes.iter().any(|thing| other.reads.contains(thing))
+                || (one.says || one.exits) && is_seen
+                || one.exits && !other.writes.is_empty()
         };
-        let ends = |one: &Uses, other: &Uses| {
-            let is_seen = other.says || other.exits || other.prints;
-            one.says && is_seen || one.exits && (is_seen || !other.writes.is_empty())
-        };
-        one_way(self, other)
-            || one_way(other, self)
-            || self.prints && other.prints
-            || ends(self, other)
-            || ends(other, self)
+        one_way(self, other) || one_way(other, self) || self.prints && other.prints
     }
 }
 

@@ -13,7 +13,7 @@ use super::array::Array;
 use super::names::{self, is_special};
 use super::tree::{Arith, Expr, Program, Statement};
 use super::value::Value;
-use super::visit::{each_expr, each_statement};
+use super::visit::{each_expr, each_expr_below, each_statement};
 
 /// Limit for a thread's sum: all possible threads together stay below 2^53, up to which integers are exact.
 pub(super) const SUM_MAX: f64 = (1u64 << 45) as f64;
@@ -73,9 +73,7 @@ pub(super) fn sums(program: &Program, analysis: &Analysis) -> Result<Sums, Strin
     let mut note = |expr: &Expr| uses.extend(mentioned(expr).map(str::to_owned));
     names::patterns(program).into_iter().for_each(|pattern| each_expr(pattern, &mut note));
     for statement in statements() {
-        each_statement(statement, &mut |statement| {
-            statement.parts().0.into_iter().for_each(|expr| each_expr(expr, &mut note));
-        });
+        each_expr_below(statement, &mut note);
     }
     for name in &needed {
         let count = uses.iter().filter(|used| *used == name).count();

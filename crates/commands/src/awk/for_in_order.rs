@@ -8,7 +8,7 @@ use super::can_fail::Failures;
 use super::effects::{Looker, Thing};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Arith, Expr, Order, Program, Statement};
-use super::visit::{any_below, each_expr, each_statement, every_expr};
+use super::visit::{any_below, each_expr, each_expr_below, each_statement, every_expr};
 
 /// Returns how that order shows. `whole_lines`: whether the program prints only whole lines.
 pub(super) fn check(
@@ -93,11 +93,7 @@ fn used_behind(program: &Program, owner: Owner, name: &str, whole: &Statement) -
 }
 
 fn count_reads(statement: &Statement, name: &str, count: &mut usize) {
-    each_statement(statement, &mut |statement| {
-        for expr in statement.parts().0 {
-            each_expr(expr, &mut |expr| *count += usize::from(is_name(expr, name)));
-        }
-    });
+    each_expr_below(statement, &mut |expr| *count += usize::from(is_name(expr, name)));
 }
 
 fn is_name(expr: &Expr, name: &str) -> bool {

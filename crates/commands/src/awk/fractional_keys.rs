@@ -145,8 +145,8 @@ impl Kind {
         if self.text { Kind::NUMBER } else { self }
     }
 
-    /// Whether an array with these indices may mind which number an index was.
-    fn is_minded(self) -> bool {
+    /// Whether it may show which number an index was, and not only its text.
+    fn shows_number(self) -> bool {
         self.fraction || self.text && self.minus_zero
     }
 }
@@ -167,8 +167,8 @@ pub(super) fn arrays(program: &Program, variables: &[(String, Vec<u8>)]) -> BTre
     }
     // A kind only grows, and has few steps.
     while kinds.grow(program) {}
-    let minded = kinds.indices.into_iter().filter(|(_, kind)| kind.is_minded());
-    minded.map(|(name, _)| name.to_owned()).collect()
+    let found = kinds.indices.into_iter().filter(|(_, kind)| kind.shows_number());
+    found.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Why programs with such arrays are declined, if they are.
@@ -223,7 +223,7 @@ impl<'a> Kinds<'a> {
         every_statement(program, &mut |statement| match statement {
             Statement::ForIn(name, array, _) => {
                 let index = self.indices.get(array.as_str()).copied().unwrap_or_default();
-                let found_as = if index.is_minded() { index } else { Kind::WHOLE };
+                let found_as = if index.shows_number() { index } else { Kind::WHOLE };
                 found.push((name.as_str(), found_as.or(Kind::TEXT)));
             }
             Statement::Delete(name, Some(index)) => indices.push((name.as_str(), self.of_index(index))),
@@ -334,11 +334,10 @@ impl<'a> Kinds<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::awk::Dialect;
-    use crate::awk::parse::parse;
+    use crate::awk::parse::parse_for_test;
 
     fn may(text: &str) -> bool {
-        let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
+        let program = parse_for_test(text);
         !arrays(&program, &[]).is_empty()
     }
 
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_minus_zero_is_minded_among_texts_only() {
+    fn what_may_be_minus_zero_shows_number_among_texts_only() {
         for text in ["{ a[-(NR > 3)]; b[$1] }", "{ a[NR % 3]; a[int($1)] }", "{ n = -n; a[n] = $1 }"] {
             assert!(!may(text), "{text}");
         }

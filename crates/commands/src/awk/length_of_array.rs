@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::names::Names;
 use super::tree::{Builtin, Expr, Pattern, Program, Statement};
-use super::visit::{any_part, each_statement};
+use super::visit::{any_below, any_expr_below};
 
 /// Whether the length of an array may be asked for before it is one. In END it may, if nothing else there uses the array.
 pub(super) fn asked_early(program: &Program, names: &Names) -> bool {
@@ -187,10 +187,11 @@ fn is_used_otherwise(blocks: &[Vec<Statement>], name: &str) -> bool {
     };
     let mut found = false;
     for statement in blocks.iter().flatten() {
-        each_statement(statement, &mut |statement| {
-            found |= matches!(statement, Statement::ForIn(_, array, _) | Statement::Delete(array, _) if array == name);
-            statement.parts().0.into_iter().for_each(|expr| found |= any_part(expr, uses));
-        });
+        found |= any_expr_below(statement, uses)
+            || any_below(
+                statement,
+                |inner| matches!(inner, Statement::ForIn(_, array, _) | Statement::Delete(array, _) if array == name),
+            );
     }
     found
 }
@@ -198,11 +199,10 @@ fn is_used_otherwise(blocks: &[Vec<Statement>], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::awk::Dialect;
-    use crate::awk::parse::parse;
+    use crate::awk::parse::parse_for_test;
 
     fn is_early(text: &str) -> bool {
-        let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
+        let program = parse_for_test(text);
         asked_early(&program, &Names::of(&program).expect("names"))
     }
 

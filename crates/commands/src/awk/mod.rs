@@ -451,25 +451,16 @@ fn why_in_order(
 }
 
 fn exits(statement: &tree::Statement) -> bool {
-    let mut found = false;
-    visit::each_statement(statement, &mut |statement| {
-        found |= matches!(statement, tree::Statement::Exit(_));
-        for expr in statement.parts().0 {
-            found |= visit::any_part(expr, |part| matches!(part, tree::Expr::Call(..)));
-        }
-    });
-    found
+    visit::any_below(statement, |inner| matches!(inner, tree::Statement::Exit(_))) || calls(statement)
 }
 
 fn prints(statement: &tree::Statement) -> bool {
-    let mut found = false;
-    visit::each_statement(statement, &mut |statement| {
-        found |= matches!(statement, tree::Statement::Print(..) | tree::Statement::Printf(..));
-        for expr in statement.parts().0 {
-            found |= visit::any_part(expr, |part| matches!(part, tree::Expr::Call(..)));
-        }
-    });
-    found
+    visit::any_below(statement, tree::Statement::is_print) || calls(statement)
+}
+
+/// Whether it calls a function of the program.
+fn calls(statement: &tree::Statement) -> bool {
+    visit::any_expr_below(statement, |part| matches!(part, tree::Expr::Call(..)))
 }
 
 fn changes_case(program: &tree::Program) -> bool {

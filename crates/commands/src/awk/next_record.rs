@@ -16,7 +16,9 @@ use super::machine::{Machine, Ran};
 use super::rules;
 use super::tree::{Builtin, Expr, Pattern, Program, Rule, Statement};
 use super::value::Value;
-use super::visit::{any_below, any_expr, any_part, any_statement, each_expr, every_expr};
+use super::visit::{
+    any_below, any_expr, any_expr_below, any_part, any_statement, each_expr_below, every_expr,
+};
 
 /// What a program with `getline` needs.
 #[derive(Clone, Debug)]
@@ -39,7 +41,7 @@ fn is_next(expr: &Expr) -> bool {
 
 /// Whether a statement has a `getline`.
 fn reads(statement: &Statement) -> bool {
-    any_below(statement, |inner| inner.parts().0.into_iter().any(|expr| any_part(expr, is_next)))
+    any_expr_below(statement, is_next)
 }
 
 /// Returns how many records a rule may take, and the rules that take some, if a program has a `getline` of the input.
@@ -70,10 +72,7 @@ pub(super) fn of_program(
                 return Declined::because("getline in a loop");
             }
         }
-        let mut count = |expr| each_expr(expr, &mut |part| in_rules += usize::from(is_next(part)));
-        super::visit::each_statement(statement, &mut |inner| {
-            inner.parts().0.into_iter().for_each(&mut count)
-        });
+        each_expr_below(statement, &mut |part| in_rules += usize::from(is_next(part)));
     }
     if in_rules < records {
         return Declined::because("getline elsewhere than in the action of a rule");

@@ -49,9 +49,8 @@ fn redirects(program: &Program) -> Vec<&Redirect> {
 /// names that mean something else than a file.
 pub(super) fn of_program(program: &Program) -> Accept<Option<FileNames>> {
     let redirects = redirects(program);
-    let prints = |statement: &Statement| matches!(statement, Statement::Print(..) | Statement::Printf(..));
     let mut statements = 0;
-    every_statement(program, &mut |statement| statements += usize::from(prints(statement)));
+    every_statement(program, &mut |statement| statements += usize::from(statement.is_print()));
     let mut names = FileNames { only: statements == redirects.len(), ..FileNames::default() };
     for redirect in &redirects {
         let mut parts = Vec::new();

@@ -31,6 +31,12 @@ pub(super) struct Parser<'a> {
 /// Deeper nesting of expressions and statements is declined.
 const DEPTH_MAX: usize = 100;
 
+/// Parses a program of a test, in mawk's language.
+#[cfg(test)]
+pub(super) fn parse_for_test(text: &str) -> Program {
+    parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program")
+}
+
 /// Parses a program.
 pub(super) fn parse(text: &[u8], dialect: Dialect) -> Accept<Program> {
     if text.contains(&0) {

@@ -1,9 +1,9 @@
 //! Finds arrays whose elements are above 0 at every key of a loop, as the counts in
 //! `{ s[$1] += $2; n[$1]++ } END { for (k in s) print k, s[k] / n[k] }`.
 
-use super::names::is_special;
+use super::names::{bodies, is_special};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
-use super::visit::{any_below, any_expr, any_part, any_statement, every_statement};
+use super::visit::{any_below, any_expr, any_part, any_statement, each_expr, every_expr};
 
 /// A loop over an array.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +21,7 @@ pub(super) fn is_positive(program: &Program, loops: &[KeyLoop], expr: &Expr) -> 
         && is_set_by_loops_alone(program, variable)
         && [counts.as_str(), over.array].iter().all(|array| has_only_its_own_elements(program, array))
         && is_only_counted_up(program, counts)
-        && if counts == over.array {
-            is_never_just_looked_up(program, counts)
-        } else {
-            is_counted_with(program, over.array, counts)
-        }
+        && has_counts_at_its_keys(program, over.array, counts)
 }
 
 /// Whether only `for (.. in ..)` sets the variable, and never inside another loop with it.
@@ -50,15 +46,19 @@ fn has_only_its_own_elements(program: &Program, array: &str) -> bool {
 
 /// Whether every change of an element adds a number above 0 to it, and none is removed.
 fn is_only_counted_up(program: &Program, array: &str) -> bool {
-    let is_other_change = |expr: &Expr| match expr.changed_place() {
-        Some(Expr::Element(name, _)) if name == array => !counts_up(expr),
-        _ => false,
+    let is_other_change = |expr: &Expr| {
+        expr.changed_place().is_some_and(|place| index_in(place, array).is_some()) && !counts_up(expr)
     };
-    !any_expr(program, is_other_change)
-        && !any_statement(
-            program,
-            |statement| matches!(statement, Statement::Delete(name, _) if name == array),
-        )
+    let loses = |statement: &Statement| matches!(statement, Statement::Delete(name, _) if name == array);
+    !any_expr(program, is_other_change) && !any_statement(program, loses)
+}
+
+/// Returns the index, if it is an element of this array.
+fn index_in<'a>(expr: &'a Expr, array: &str) -> Option<&'a [Expr]> {
+    match expr {
+        Expr::Element(name, index) if name == array => Some(index),
+        _ => None,
+    }
 }
 
 /// Whether it is `n[..]++` or the like.
@@ -72,100 +72,88 @@ fn counts_up(expr: &Expr) -> bool {
     }
 }
 
-/// Whether elements are made only by counting, and else looked up only in loops over the array.
-fn is_never_just_looked_up(program: &Program, array: &str) -> bool {
-    let mut counted = 0;
-    any_expr(program, |expr| {
-        let is_count =
-            matches!(expr.changed_place(), Some(Expr::Element(name, _)) if name == array) && counts_up(expr);
-        counted += usize::from(is_count);
-        false
+/// Whether there is a count at each key of `array`, since each lookup that may make an element of it counts at the same index,
+/// or is at a key that is there.
+fn has_counts_at_its_keys(program: &Program, array: &str, counts: &str) -> bool {
+    let (mut lookups, mut counted) = (0, 0);
+    every_expr(program, &mut |expr| {
+        lookups += usize::from(index_in(expr, array).is_some());
+        let is_changed = expr.changed_place().is_some_and(|place| index_in(place, counts).is_some());
+        counted += usize::from(is_changed && counts_up(expr));
     });
-    let mut looked_up = 0;
-    any_expr(program, |expr| {
-        looked_up += usize::from(matches!(expr, Expr::Element(name, _) if name == array));
-        false
-    });
-    looked_up == counted + at_its_keys(program, array, array)
+    let counting = if array == counts { counted } else { lookups_beside_counts(program, array, counts) };
+    lookups == counting + lookups_at_keys(program, array)
 }
 
-/// Returns how often elements of `array` are looked up at the key of a loop over the array `keys`.
-fn at_its_keys(program: &Program, array: &str, keys: &str) -> usize {
+/// Returns how many lookups in `array` are at the key of a loop over it.
+fn lookups_at_keys(program: &Program, array: &str) -> usize {
     let mut found = 0;
-    every_statement(program, &mut |statement| {
-        let Statement::ForIn(variable, over, body) = statement else { return };
-        if over != keys || !is_set_by_loops_alone(program, variable) {
-            return;
-        }
-        any_below(body, |inner| {
+    for (_, statement) in bodies(program) {
+        each_in_loops(statement, &mut Vec::new(), &mut |inner, loops| {
+            let is_key = |name: &str| {
+                loops.iter().any(|known| known.variable == name && known.array == array)
+                    && is_set_by_loops_alone(program, name)
+            };
+            let is_at_key =
+                |part: &Expr| matches!(index_in(part, array), Some([Expr::Name(name)]) if is_key(name));
             for expr in inner.parts().0 {
-                any_part(expr, |part| {
-                    found += usize::from(match part {
-                        Expr::Element(name, index) => {
-                            name == array
-                                && matches!(index.as_slice(), [Expr::Name(name)] if name == variable)
-                        }
-                        _ => false,
-                    });
-                    false
-                });
+                each_expr(expr, &mut |part| found += usize::from(is_at_key(part)));
             }
-            false
         });
-    });
+    }
     found
 }
 
-/// Whether each statement that makes an element of `array` stands beside one that counts `counts` up at the same index.
-fn is_counted_with(program: &Program, array: &str, counts: &str) -> bool {
-    let mut made_together = 0;
-    let mut look = |statements: &[&Statement]| {
+/// Returns how many lookups in `array` stand beside a statement that counts `counts` up at the same index.
+fn lookups_beside_counts(program: &Program, array: &str, counts: &str) -> usize {
+    let mut found = 0;
+    for rule in &program.rules {
+        let statements: Vec<&Statement> = rule.action.iter().flat_map(Statement::flat).collect();
         for run in statements.split(|statement| !is_change_of_elements(statement)) {
-            let mut indices = Vec::new();
-            for statement in run {
-                let Statement::Expr(expr) = statement else { continue };
-                if let Some(Expr::Element(name, index)) = expr.changed_place()
-                    && name == counts
-                    && counts_up(expr)
-                {
-                    indices.push(index);
-                }
-            }
-            for statement in run {
-                for expr in statement.parts().0 {
-                    any_part(expr, |part| {
-                        let together = match part {
-                            Expr::Element(name, index) => name == array && indices.contains(&index),
-                            _ => false,
-                        };
-                        made_together += usize::from(together);
-                        false
-                    });
-                }
+            let changes = || run.iter().flat_map(|statement| statement.parts().0);
+            let counted: Vec<&[Expr]> = changes()
+                .filter(|change| counts_up(change))
+                .filter_map(|change| index_in(change.changed_place()?, counts))
+                .collect();
+            let is_beside = |part: &Expr| index_in(part, array).is_some_and(|index| counted.contains(&index));
+            for change in changes() {
+                each_expr(change, &mut |part| found += usize::from(is_beside(part)));
             }
         }
-    };
-    for rule in &program.rules {
-        look(&rule.action.iter().flat_map(Statement::flat).collect::<Vec<_>>());
     }
-    let mut looked_up = 0;
-    any_expr(program, |expr| {
-        looked_up += usize::from(matches!(expr, Expr::Element(name, _) if name == array));
-        false
-    });
-    looked_up == made_together + at_its_keys(program, array, array)
+    found
+}
+
+/// Calls `call` for a statement and all below it, with the loops over arrays around each.
+pub(super) fn each_in_loops<'a>(
+    statement: &'a Statement,
+    loops: &mut Vec<KeyLoop<'a>>,
+    call: &mut impl FnMut(&'a Statement, &[KeyLoop<'a>]),
+) {
+    call(statement, loops);
+    let around = loops.len();
+    if let Statement::ForIn(variable, array, _) = statement {
+        loops.push(KeyLoop { variable, array });
+    }
+    for inner in statement.parts().1 {
+        each_in_loops(inner, loops, call);
+    }
+    loops.truncate(around);
 }
 
 /// Whether all that it changes is elements of arrays, so that an index is the same before and behind it.
 fn is_change_of_elements(statement: &Statement) -> bool {
     let Statement::Expr(expr) = statement else { return false };
     let is_change = matches!(expr, Expr::Assign(..) | Expr::Update(..) | Expr::Step { .. });
-    is_change
-        && !any_part(expr, |part| match part {
-            part if is_unsteady(part) => true,
-            part => part.changed_place().is_some_and(|place| !matches!(place, Expr::Element(..))),
-        })
-        && !indices_of(expr).any(|index| any_part(index, |part| matches!(part, Expr::Element(..))))
+    let disturbs = |part: &Expr| {
+        is_unsteady(part) || part.changed_place().is_some_and(|place| !matches!(place, Expr::Element(..)))
+    };
+    let is_element = |part: &Expr| matches!(part, Expr::Element(..));
+    let has_element_in_index = |part: &Expr| match part {
+        Expr::Element(_, index) => index.iter().any(|index| any_part(index, is_element)),
+        _ => false,
+    };
+    is_change && !any_part(expr, |part| disturbs(part) || has_element_in_index(part))
 }
 
 /// Whether it may give another value each time, or change what other expressions give.
@@ -181,27 +169,14 @@ pub(super) fn is_unsteady(expr: &Expr) -> bool {
     }
 }
 
-/// Returns the indices of all elements in an expression.
-fn indices_of(expr: &Expr) -> impl Iterator<Item = &Expr> {
-    let mut found = Vec::new();
-    any_part(expr, |part| {
-        if let Expr::Element(_, index) = part {
-            found.extend(index.iter());
-        }
-        false
-    });
-    found.into_iter()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::awk::Dialect;
-    use crate::awk::parse::parse;
+    use crate::awk::parse::parse_for_test;
 
     /// Whether the divisor of the only division is positive; it is in `for (k in s)`.
     fn is_known(text: &str) -> bool {
-        let program = parse(text.as_bytes(), Dialect::Mawk { is_2025: false }).expect("a program");
+        let program = parse_for_test(text);
         let mut known = false;
         any_expr(&program, |expr| {
             if let Expr::Arith(Arith::Divide, _, by) = expr {

@@ -12,9 +12,7 @@ use super::Dialect;
 use super::arguments::Line;
 use super::names::is_special;
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{
-    any_below, any_expr, any_part, any_statement, each_expr, each_statement, every_expr, every_statement,
-};
+use super::visit::{any_expr, any_expr_below, any_statement, each_expr_below, every_expr};
 
 /// A file, by name, and what it holds.
 pub(super) type ReadFile = (Vec<u8>, Arc<[u8]>);
@@ -58,24 +56,16 @@ pub(super) fn files(
     }
     let (mut names, mut reads_in_begin) = (BTreeSet::new(), 0);
     for statement in program.begin.iter().flatten() {
-        each_statement(statement, &mut |statement| {
-            for expr in statement.parts().0 {
-                each_expr(expr, &mut |part| {
-                    reads_in_begin += usize::from(file_of(part).is_some());
-                    names.extend(file_of(part));
-                });
-            }
+        each_expr_below(statement, &mut |part| {
+            reads_in_begin += usize::from(file_of(part).is_some());
+            names.extend(file_of(part));
         });
     }
     if reads_in_all > reads_in_begin {
         return Declined::because("a side effect: getline behind BEGIN");
     }
-    let reads = |statement: &Statement| {
-        statement.parts().0.into_iter().any(|expr| any_part(expr, |part| file_of(part).is_some()))
-    };
-    let mut in_a_loop_over_keys = false;
-    every_statement(program, &mut |statement| {
-        in_a_loop_over_keys |= matches!(statement, Statement::ForIn(..)) && any_below(statement, reads);
+    let in_a_loop_over_keys = any_statement(program, |statement| {
+        matches!(statement, Statement::ForIn(..)) && any_expr_below(statement, |part| file_of(part).is_some())
     });
     let closes = any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::Close, _)));
     let writes = any_statement(program, |statement| {

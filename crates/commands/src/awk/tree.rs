@@ -343,6 +343,10 @@ impl Expr {
 }
 
 impl Statement {
+    pub(super) fn is_print(&self) -> bool {
+        matches!(self, Statement::Print(..) | Statement::Printf(..))
+    }
+
     /// Returns the statements of a block, and of blocks in it, one after another; itself if it is none.
     pub(super) fn flat(&self) -> Vec<&Statement> {
         match self {

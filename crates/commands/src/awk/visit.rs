@@ -26,6 +26,22 @@ pub(super) fn any_part<'a>(expr: &'a Expr, mut is_it: impl FnMut(&'a Expr) -> bo
     found
 }
 
+/// Calls `call` for every expression of a statement and of all statements below it.
+pub(super) fn each_expr_below<'a>(statement: &'a Statement, call: &mut impl FnMut(&'a Expr)) {
+    each_statement(statement, &mut |statement| {
+        for expr in statement.parts().0 {
+            each_expr(expr, call);
+        }
+    });
+}
+
+/// Whether some expression of a statement, or of one below it, is such a one.
+pub(super) fn any_expr_below<'a>(statement: &'a Statement, mut is_it: impl FnMut(&'a Expr) -> bool) -> bool {
+    let mut found = false;
+    each_expr_below(statement, &mut |expr| found |= is_it(expr));
+    found
+}
+
 /// Whether some expression of a program is such a one.
 pub(super) fn any_expr<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Expr) -> bool) -> bool {
     let mut found = false;
@@ -59,9 +75,7 @@ pub(super) fn every_expr<'a>(program: &'a Program, call: &mut impl FnMut(&'a Exp
     for pattern in patterns(program) {
         each_expr(pattern, call);
     }
-    every_statement(program, &mut |statement| {
-        for expr in statement.parts().0 {
-            each_expr(expr, call);
-        }
-    });
+    for (_, statement) in bodies(program) {
+        each_expr_below(statement, call);
+    }
 }
