@@ -18,6 +18,7 @@ mod tools;
 use io_errors::{Caller, IoErrors, StandardOutput};
 use tool::interface::NoLookup;
 
+pub use awk::program_at as awk_program_at;
 pub use bytes::distinct_lines::sort_uniq;
 pub use bytes::line_count::LineCount;
 pub use bytes::nul_line_ends::with_nul_line_ends;

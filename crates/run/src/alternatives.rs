@@ -246,16 +246,8 @@ type Call<'a> = (Vec<&'a [u8]>, Vec<&'a [u8]>);
 /// Splits awk's arguments. The error is the reason why its program may not be run.
 fn awk(exec: &Exec) -> Result<Call<'_>, String> {
     let mut args: Vec<&[u8]> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes()).collect();
-    let mut at = 0;
-    while let Some([b'-', letter, value @ ..]) = args.get(at).copied() {
-        at += match (letter, value) {
-            (b'F' | b'v', []) => 2,
-            (b'F' | b'v', _) => 1,
-            _ => return Err("an option that not every awk has".into()),
-        };
-    }
-    let program = args.get(at).ok_or("it has no program")?;
-    if let Some(what) = impurity(&String::from_utf8_lossy(program)) {
+    let at = pelton_commands::awk_program_at(&args)?;
+    if let Some(what) = impurity(&String::from_utf8_lossy(args[at])) {
         return Err(format!("its program may do more than print ({what})"));
     }
     let operands = args.split_off(at + 1);

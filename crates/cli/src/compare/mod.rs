@@ -40,12 +40,6 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     }
     let before = args.before.clone().unwrap_or_default();
     let after = args.after.clone().unwrap_or_else(|| by_pelton(&before, &environment));
-    for (name, text) in [("BEFORE", &before), ("AFTER", &after)] {
-        if text.to_string_lossy().trim().is_empty() {
-            return Err(Failure::new(format!("{name} is empty: there is nothing to run"))
-                .with_help("a text in quotes: pelton compare 'sort f | uniq' 'sort -u f'"));
-        }
-    }
     let texts = [resolve(&before, args, &environment, color)?, resolve(&after, args, &environment, color)?];
     let input = Input::hold()?;
     let session = Session { given: [before, after], texts, environment: &environment, input };
@@ -84,8 +78,13 @@ fn resolve(
     environment: &Environment,
     color: When,
 ) -> Result<Source, Failure> {
-    if text == "-" {
-        return Err(Failure::new("standard input cannot be both a text and its input")
+    let problem = match &*text.to_string_lossy() {
+        "-" => Some("standard input cannot be both a text and its input"),
+        text if text.trim().is_empty() => Some("a text is empty: there is nothing to run"),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return Err(Failure::new(problem)
             .with_help("the texts as arguments: pelton compare 'sort f | uniq' 'sort -u f'"));
     }
     let source = SourceArgs { shell: args.shell.clone(), file: None, words: vec![text.to_owned()] };

@@ -80,6 +80,22 @@ pub(super) fn parse(args: &[Vec<u8>], dialect: Dialect, lookup: &dyn Lookup) -> 
     Ok(Line { program, script, variables, set_behind_begin, fs, inputs, resume: args[..at].to_vec() })
 }
 
+/// Returns which argument is the program, behind `-F` and `-v` alone: every awk has those, and neither reads a program.
+///
+/// # Errors
+/// Why there is none, to follow a name.
+pub fn program_at(args: &[&[u8]]) -> Result<usize, &'static str> {
+    let mut at = 0;
+    while let Some([b'-', letter, value @ ..]) = args.get(at) {
+        at += match (letter, value) {
+            (b'F' | b'v', []) => 2,
+            (b'F' | b'v', _) => 1,
+            _ => return Err("an option that not every awk has"),
+        };
+    }
+    if at < args.len() { Ok(at) } else { Err("it has no program") }
+}
+
 impl Line {
     /// Takes the assignments before the files for those of `-v`.
     ///

@@ -82,6 +82,7 @@ use crate::{
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
+pub use arguments::program_at;
 use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
 use kernel::{AwkKernel, ProgramTraits};

@@ -10,6 +10,7 @@ use crate::tool::versions::OtherVersions;
 use crate::{Context, Family};
 
 use super::Dialect;
+use super::arguments::program_at;
 use super::parse::parse;
 use super::rules::Variant;
 use super::tree::{Builtin, Expr, Program, Statement};
@@ -55,7 +56,10 @@ const ORIGINAL_AWK_ERRORS: IoErrors =
 
 /// Whether the program surely only prints. Where its grammar is not known, all that looks like a redirection counts as one.
 fn only_prints(args: &[&str]) -> bool {
-    let Some(text) = program_among(args) else { return false };
+    let bytes: Vec<&[u8]> = args.iter().map(|arg| arg.as_bytes()).collect();
+    // Other options read programs from files, or write files.
+    let Ok(at) = program_at(&bytes) else { return false };
+    let text = args[at];
     let dialect = Dialect::Gawk { utf8: false, variant: Variant::Gawk };
     // gawk takes such names of files for connections.
     !text.contains("/inet")
@@ -63,21 +67,6 @@ fn only_prints(args: &[&str]) -> bool {
             Ok(program) => !writes_or_starts(&program),
             Err(_) => !text.contains(['>', '|', '@']) && !text.contains("system"),
         }
-}
-
-/// Returns the program behind the options; `None` if one is not `-F` or `-v`: others read programs from files, or write
-/// files.
-fn program_among<'a>(args: &[&'a str]) -> Option<&'a str> {
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
-        match arg.strip_prefix('-') {
-            Some("F" | "v") => _ = rest.next(),
-            Some(option) if option.starts_with(['F', 'v']) => {}
-            Some(_) => return None,
-            None => return Some(arg),
-        }
-    }
-    None
 }
 
 /// Whether it may write elsewhere than to standard output and standard error, or start a command.

@@ -315,13 +315,10 @@ fn moves_over_actions(expr: &Expr) -> bool {
 fn has_tests_behind_an_action(expr: &Expr, is_only_row: bool) -> bool {
     let is_test = |part: &&Expr| !acts(part);
     match expr {
-        Expr::And(parts) => {
-            let behind = parts.iter().skip_while(is_test).filter(is_test).count();
-            behind > 1 && !is_only_row
-                || parts.iter().any(|part| has_tests_behind_an_action(part, is_only_row && parts.len() == 1))
-        }
-        Expr::Or(parts) | Expr::List(parts) => {
-            parts.iter().any(|part| has_tests_behind_an_action(part, false))
+        Expr::And(parts) | Expr::Or(parts) | Expr::List(parts) => {
+            let is_row = matches!(expr, Expr::And(_)) && !is_only_row;
+            is_row && parts.iter().skip_while(is_test).filter(is_test).count() > 1
+                || parts.iter().any(|part| has_tests_behind_an_action(part, false))
         }
         Expr::Not(part) => has_tests_behind_an_action(part, false),
         Expr::Test(_) | Expr::Action(_) => false,

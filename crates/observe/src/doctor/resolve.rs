@@ -135,9 +135,7 @@ impl<'w> Resolver<'w> {
                 let reads = cause == Cause::Data;
                 let by = if reads { self.holders.givers(channel) } else { self.holders.takers(channel) };
                 let openers = match (&one.target, self.processes.get(&pid)) {
-                    (Target::Fifo(_), Some(process)) => {
-                        self.might_open(pid, process).into_iter().map(|holder| holder.pid).collect()
-                    }
+                    (Target::Fifo(_), Some(process)) => self.might_open(pid, process),
                     _ => Vec::new(),
                 };
                 Wait { openers, ..on(cause, by) }
@@ -281,13 +279,13 @@ impl<'w> Resolver<'w> {
         let start = descriptors::working_directory(pid).filter(|_| directory < 0);
         let path =
             start.map_or(fifo.path.clone(), |start| start.join(&fifo.path).to_string_lossy().into_owned());
-        let by = self.might_open(pid, process);
+        let by = self.might_open(pid, process).into_iter().map(|pid| Holder { pid, fd: None }).collect();
         Wait { object: Some(path), by, ..Wait::simple(Cause::Opener { for_writing }) }
     }
 
     /// Any process may open a FIFO. The most likely ones belong to the same job: the same process group, and
     /// the parents within the session.
-    fn might_open(&self, pid: u32, process: &RawProcess) -> Vec<Holder> {
+    fn might_open(&self, pid: u32, process: &RawProcess) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         let same_group = |one: &RawProcess| one.stat.group == process.stat.group;
         found.extend(self.processes.iter().filter(|(_, one)| same_group(one)).map(|(&pid, _)| pid));
@@ -301,7 +299,7 @@ impl<'w> Resolver<'w> {
         found.retain(|&one| one != pid && self.processes.get(&one).is_some_and(|one| !one.tasks.is_empty()));
         found.sort_unstable();
         found.dedup();
-        found.into_iter().map(|pid| Holder { pid, fd: None }).collect()
+        found
     }
 }
 

@@ -470,11 +470,9 @@ impl<'a> Detector<'a> {
         }
         let program = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let implementation = self.ask(path, program);
-        if let Some(store) = &self.store {
-            // Keeps what other processes have stored meanwhile.
-            let stored = store.load().unwrap_or_default();
-            self.known.extend(decode(&stored).unwrap_or_default());
-        }
+        // Keeps what other processes have stored meanwhile.
+        let stored = self.store.as_ref().and_then(|store| store.load());
+        self.known.extend(stored.and_then(|text| decode(&text)).unwrap_or_default());
         self.known.insert(path.to_owned(), (stamp, implementation.clone()));
         if let Some(store) = &self.store {
             store.save(&encode(&self.known));
