@@ -8,6 +8,7 @@ use crate::size::parse_size;
 use crate::terminal::When;
 use crate::what_if::How;
 use clap::{Args, Parser, Subcommand, ValueHint};
+use pelton_run::Profiled;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -262,6 +263,7 @@ Examples:
                                                 does anything come before all is
                                                 generated?
   pelton time --what-if 'a | b | c'             what would a faster stage gain?
+  pelton time --inside 2 'a | work.py | b'      which lines of work.py cost most
   pelton time --live 'a | b' > out              the same figures while it runs
   pelton time -p 'a | b'                        as POSIX `time -p`
 
@@ -341,9 +343,25 @@ pub struct TimeArgs {
           conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact", "arrivals"])]
     pub what_if: Option<How>,
 
+    /// Show where the CPU time of stage N goes, or of each stage (`all`): the lines of Python and Ruby programs, the lines or
+    /// functions of compiled ones. Threads that run are stopped about 200 times a second, for some 0.1 ms, to read their stacks.
+    /// With --html, a flame graph. In the formats table and json
+    #[arg(long, value_name = "N", value_parser = parse_profiled,
+          conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact", "arrivals", "outside"])]
+    pub inside: Option<Profiled>,
+
     /// Print the JSON schema of the record, and run nothing
     #[arg(long, exclusive = true)]
     pub schema: bool,
+}
+
+/// Reads the number of a stage, from 1, or `all`.
+fn parse_profiled(text: &str) -> Result<Profiled, String> {
+    match text.parse::<usize>() {
+        _ if text == "all" => Ok(Profiled::All),
+        Ok(number @ 1..) => Ok(Profiled::Stage(number - 1)),
+        _ => Err("the number of a stage, from 1, or all".to_owned()),
+    }
 }
 
 /// Run a pipeline given as words: the calling shell has expanded them, and nothing is expanded again.

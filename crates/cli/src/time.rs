@@ -19,7 +19,7 @@ use crate::watch;
 use crate::what_if;
 use pelton_record::Run;
 use pelton_report::Format;
-use pelton_run::{Environment, Execution, Launches, Observing, Options};
+use pelton_run::{Environment, Execution, Launches, Observing, Options, Profiled};
 use pelton_sys::{clock, stdio};
 use std::os::fd::AsFd;
 
@@ -33,6 +33,9 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     let source = Source::resolve(&args.source, &environment)?;
     if args.exact {
         syscalls::check_exact()?;
+    }
+    if let Some(Profiled::Stage(stage)) = args.inside {
+        check_stage(stage, &source)?;
     }
     let (mut source, stamps) = if args.arrivals { stamped(source, &environment)? } else { (source, None) };
     let place = OutputTarget::prepare(args.report.output.as_deref())?;
@@ -64,8 +67,11 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             observing.follows().then(|| Scripted::of(&mut source, args.source.file.is_some(), &environment));
         let scripted = scripted.flatten();
         let lines = scripted.as_ref().and_then(|scripted| scripted.place);
-        let mut measured =
-            measure(&source, &environment, Options { observing, live, lines, ..Options::FAITHFULLY })?;
+        let mut measured = {
+            let profiled = args.inside;
+            let options = Options { observing, live, lines, profiled, ..Options::FAITHFULLY };
+            measure(&source, &environment, options)?
+        };
         if let Some(scripted) = scripted {
             scripted.add_to(&mut measured.run, measured.launches.as_ref());
         }
@@ -100,6 +106,20 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         return Ok(ending.unwrap_or_else(|| measured.ending()));
     }
     Ok(measured.ending())
+}
+
+/// Checks that there is a stage at this place, from 0.
+fn check_stage(stage: usize, source: &Source) -> Result<(), Failure> {
+    let count = match source {
+        Source::Text(_, plan) => plan.most_stages(),
+        Source::Words(_) => 1,
+    };
+    if stage < count {
+        return Ok(());
+    }
+    let has = if count == 1 { "it has one stage".to_owned() } else { format!("it has {count} stages") };
+    let failure = Failure::new(format!("cannot look inside stage {}: {has}", stage + 1));
+    Err(failure.with_help("pelton time --inside all shows each stage"))
 }
 
 /// Inserts the stages that record when lines pass.

@@ -15,6 +15,7 @@ mod live;
 mod native_pass;
 mod polled_descriptors;
 pub mod probes;
+mod profile;
 mod repeats;
 mod scaling_exponent;
 mod stack;

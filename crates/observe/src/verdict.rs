@@ -235,6 +235,7 @@ mod tests {
             reads_previous: true,
             feeds_next: true,
             threads: None,
+            profile: None,
             syscalls: None,
             timeline: None,
             inside: None,

@@ -171,7 +171,7 @@ pub struct Stack {
 }
 
 /// One call on a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
     /// The language of the function.
     pub language: Language,
@@ -186,7 +186,7 @@ pub struct Frame {
 }
 
 /// A programming language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
     /// Python.

@@ -20,6 +20,7 @@ pub mod live;
 mod pass;
 mod pipes;
 pub mod process_tree;
+pub mod profile;
 mod span;
 pub mod syscalls;
 pub mod threads;
@@ -194,6 +195,9 @@ pub struct Stage {
     /// Its threads and those of what it started, if they were asked for (`pelton time --threads`).
     #[serde(default)]
     pub threads: Option<threads::Threads>,
+    /// Where its CPU time went, if that was asked for (`pelton time --inside`).
+    #[serde(default)]
+    pub profile: Option<profile::Profile>,
     /// Its system calls, if they were asked for (`pelton time --syscalls`) and may be traced.
     #[serde(default)]
     pub syscalls: Option<syscalls::Syscalls>,

@@ -21,6 +21,7 @@ mod paint;
 mod pipes;
 mod probe_figures;
 mod process_tree;
+mod profile;
 #[cfg(test)]
 mod properties;
 mod prose;

@@ -109,6 +109,7 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         reads_previous: true,
         feeds_next: true,
         threads: None,
+        profile: None,
         syscalls: None,
         timeline: None,
         inside: None,

@@ -27,8 +27,8 @@ mod stage;
 
 pub use environ::Environment;
 pub use execute::{
-    Execution, HoldOthers, Observing, Options, ShowLive, command, execute, execute_command, replacement,
-    shell_call,
+    Execution, HoldOthers, Observing, Options, Profiled, ShowLive, command, execute, execute_command,
+    replacement, shell_call,
 };
 pub use lines::add_lines;
 pub use lookup::find as find_program;

@@ -422,15 +422,30 @@ impl Plan {
     /// Returns commands that are neither programs in PATH nor known to the shell, with the span of their
     /// names.
     pub fn missing_commands(&self, environment: &Environment) -> Vec<(String, Span)> {
-        let Plan::Steps(steps) = self else { return Vec::new() };
+        let stages = self
+            .pipelines()
+            .enumerate()
+            .flat_map(|(i, pipeline)| pipeline.stages.iter().map(move |stage| (i, stage)));
+        let missing = stages.filter_map(|(i, stage)| Some((i, stage.missing_command(environment)?)));
+        // Later pipelines may run programs that earlier ones create.
+        missing.filter(|(i, (name, _))| *i == 0 || !name.contains('/')).map(|(_, missing)| missing).collect()
+    }
+
+    /// Returns the number of stages of the longest pipeline; 1 if the shell runs the text whole.
+    pub fn most_stages(&self) -> usize {
+        self.pipelines().map(|pipeline| pipeline.stages.len()).max().unwrap_or(1)
+    }
+
+    /// Returns all pipelines, if pelton starts the stages.
+    fn pipelines(&self) -> impl Iterator<Item = &PipelinePlan> {
+        let steps = match self {
+            Plan::Steps(steps) => steps.as_slice(),
+            Plan::Whole { .. } => &[],
+        };
         let lists = steps.iter().filter_map(|step| match step {
             ListItem::List(list) => Some(list),
             ListItem::Set(_) => None,
         });
-        let pipelines = lists.flatten().map(|(_, pipeline)| pipeline).enumerate();
-        let stages = pipelines.flat_map(|(i, pipeline)| pipeline.stages.iter().map(move |stage| (i, stage)));
-        let missing = stages.filter_map(|(i, stage)| Some((i, stage.missing_command(environment)?)));
-        // Later pipelines may run programs that earlier ones create.
-        missing.filter(|(i, (name, _))| *i == 0 || !name.contains('/')).map(|(_, missing)| missing).collect()
+        lists.flatten().map(|(_, pipeline)| pipeline)
     }
 }

@@ -145,6 +145,7 @@ impl<'a> Rows<'a> {
             cost,
             waits,
             threads: part.finished.threads.clone(),
+            profile: part.finished.profile.clone(),
             syscalls: part.finished.syscalls.clone(),
             inside: None,
             tree: part.finished.tree.clone(),

@@ -41,6 +41,7 @@ pub mod stack;
 pub mod stand_in;
 pub mod startup;
 pub mod stdio;
+pub mod stopped;
 pub mod trace;
 mod traced_set_uid;
 #[cfg(target_arch = "x86_64")]

@@ -26,6 +26,13 @@ BottleneckKind = Literal[
     "waits_elsewhere",
 ]
 
+# A programming language.
+Language = Literal[
+    "python",
+    "ruby",
+    "native",
+]
+
 # What a channel is.
 ChannelKind = Literal[
     "pipe",
@@ -63,13 +70,6 @@ Kind = Literal[
     "signal",
     "ended",
     "unseen",
-]
-
-# A programming language.
-Language = Literal[
-    "python",
-    "ruby",
-    "native",
 ]
 
 # What is waited for.
@@ -622,6 +622,7 @@ class Stage(Record):
         name: A short name for tables: the command's base name, or `{…}`, `(…)`, `while` and the
             like.
         pid: Process id it had.
+        profile: Where its CPU time went, if that was asked for (`pelton time --inside`).
         program: Path of the program, where pelton started it itself.
         reads_previous: True if its standard input is the pipe from the stage before it.
         span: Where it stands in `Run.text`.
@@ -655,6 +656,7 @@ class Stage(Record):
     start_ns: int
     text: str
     inside: Inside | None = None
+    profile: Profile | None = None
     program: str | None = None
     stands_for: int | None = None
     starts_processes: bool | None = None
@@ -670,6 +672,7 @@ class Stage(Record):
         "end": ("one", "End"),
         "how": ("one", "How"),
         "inside": ("one", "Inside"),
+        "profile": ("one", "Profile"),
         "span": ("one", "Span"),
         "syscalls": ("one", "Syscalls"),
         "threads": ("one", "Threads"),
@@ -898,6 +901,130 @@ class Bottleneck(Record):
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Profile(Record):
+    """Describes the profile of a stage and of what it started.
+
+    Attributes:
+        cpu_ns: The CPU time of the stage that its samples stand for.
+        frames: The frames that occur in `Profile.stacks`.
+        interval_ns: The average time from one look to the next.
+        lines: The lines, or functions where lines are not known, of the program itself, the
+            most expensive first. Each sample belongs to one of them: the innermost that is in no
+            library, or the innermost of all.
+        notes: What the reader should know of how it was made.
+        samples: Samples in which a thread was running. Each stands for the same part of the CPU
+            time.
+        stacks: The different stacks, the most frequent first.
+        unread: Of these, samples whose stack could not be read.
+        verdict: The most expensive line in words; what is missing and how to get it.
+    """
+
+    cpu_ns: int
+    frames: tuple[Frame, ...]
+    interval_ns: int
+    lines: tuple[LineCost, ...]
+    notes: tuple[str, ...]
+    samples: int
+    stacks: tuple[StackCount, ...]
+    unread: int
+    verdict: str
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "frames": ("many", "Frame"),
+        "lines": ("many", "LineCost"),
+        "notes": ("many", ""),
+        "stacks": ("many", "StackCount"),
+    }
+
+
+@dataclass(frozen=True)
+class Frame(Record):
+    """Describes one call on a stack.
+
+    Attributes:
+        file: The file it is in: of the source, or of a library without debug information.
+        function: Its name.
+        is_library: Whether it belongs to a library, and not to the program.
+        language: The language of the function.
+        line: The line, if known.
+    """
+
+    function: str
+    is_library: bool
+    language: Language
+    file: str | None = None
+    line: int | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class LineCost(Record):
+    """Describes what a line of a program cost.
+
+    Attributes:
+        calls: The functions of libraries in which those samples were, as called from it, the
+            most frequent first.
+        frame: The function, and file and line if known.
+        process: The name of the process.
+        samples: Samples in it or in what it called of libraries.
+        text: The source text of the line, if the file was found.
+        total_samples: Samples in it or in anything that it called.
+    """
+
+    calls: tuple[CallCount, ...]
+    frame: Frame
+    process: str
+    samples: int
+    total_samples: int
+    text: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "calls": ("many", "CallCount"),
+        "frame": ("one", "Frame"),
+    }
+
+
+@dataclass(frozen=True)
+class CallCount(Record):
+    """Describes a function of a library that a line called.
+
+    Attributes:
+        function: Its name.
+        samples: The number of samples in it or in what it called.
+    """
+
+    function: str
+    samples: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class StackCount(Record):
+    """Describes a stack and how often it was seen.
+
+    Attributes:
+        frames: Its frames, the outermost first: places in `Profile.frames`.
+        process: The name of the process.
+        samples: The number of samples.
+    """
+
+    frames: tuple[int, ...]
+    process: str
+    samples: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "frames": ("many", ""),
+    }
 
 
 @dataclass(frozen=True)
@@ -1324,28 +1451,6 @@ class Stack(Record):
 
 
 @dataclass(frozen=True)
-class Frame(Record):
-    """Describes one call on a stack.
-
-    Attributes:
-        file: The file it is in: of the source, or of a library without debug information.
-        function: Its name.
-        is_library: Whether it belongs to a library, and not to the program.
-        language: The language of the function.
-        line: The line, if known.
-    """
-
-    function: str
-    is_library: bool
-    language: Language
-    file: str | None = None
-    line: int | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
-
-
-@dataclass(frozen=True)
 class TreeFinding(Record):
     """Describes a conclusion about a channel.
 
@@ -1625,6 +1730,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "Arrivals": Arrivals,
     "Batch": Batch,
     "Bottleneck": Bottleneck,
+    "CallCount": CallCount,
     "ChannelFill": ChannelFill,
     "Command": Command,
     "Cost": Cost,
@@ -1642,6 +1748,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "Killed": Killed,
     "LeftBehind": LeftBehind,
     "Line": Line,
+    "LineCost": LineCost,
     "Lines": Lines,
     "Machine": Machine,
     "Observer": Observer,
@@ -1652,12 +1759,14 @@ CLASSES: Mapping[str, type[Record]] = {
     "Prediction": Prediction,
     "Process": Process,
     "ProcessTree": ProcessTree,
+    "Profile": Profile,
     "Repeats": Repeats,
     "Run": Run,
     "Slice": Slice,
     "Span": Span,
     "Split": Split,
     "Stack": Stack,
+    "StackCount": StackCount,
     "Stage": Stage,
     "StageRepeats": StageRepeats,
     "StageWhatIf": StageWhatIf,

@@ -165,6 +165,7 @@ impl LateStage {
             cost,
             waits,
             threads: None,
+            profile: None,
             syscalls: None,
             inside: None,
             tree: None,

@@ -183,6 +183,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         waits: Sums::stage(&member.sums, &others, cost.wall_ns, cost.cpu_ns()),
         cost,
         threads: None,
+        profile: None,
         syscalls: None,
         inside: None,
         tree: None,

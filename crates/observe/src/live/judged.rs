@@ -27,6 +27,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
                 cost: Cost { wall_ns: lived_ns, user_ns, ..Cost::zero() },
                 waits,
                 threads: None,
+                profile: None,
                 syscalls: None,
                 inside: None,
                 tree: stage.tree.clone(),

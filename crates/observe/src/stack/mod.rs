@@ -1,8 +1,8 @@
 //! The stacks of a running process: functions, files and lines of Python, Ruby and native code.
 //!
-//! Nothing is stopped or changed: memory is read by process_vm_readv(2), and stack pointer and program counter of
-//! a blocked thread are in /proc/PID/task/TID/syscall. So only threads that wait in a system call have a native
-//! stack here. `python` and `ruby` read the interpreter's own frames; `native` unwinds.
+//! Nothing is changed: memory is read by process_vm_readv(2). The stack pointer and program counter of a blocked thread are in
+//! /proc/PID/task/TID/syscall, so its native stack is found without stopping it; those of one that runs are known
+//! while it is stopped (`profile`). `python` and `ruby` read the interpreter's own frames; `native` unwinds.
 
 mod maps;
 mod module;
@@ -13,8 +13,9 @@ mod python_versions;
 mod ruby;
 mod ruby_versions;
 
-use maps::Maps;
-use module::Modules;
+pub use maps::Maps;
+pub use module::Modules;
+pub use native::{KnownRules, StackCopy, addresses, names_or_place};
 use pelton_record::diagnosis::{Frame, Language, Stack};
 use pelton_sys::{clock, processes};
 
@@ -47,9 +48,12 @@ impl Stacks {
             return Vec::new();
         }
         let Some(maps) = Maps::read(pid) else { return Vec::new() };
-        let interpreted = python::stacks(pid, &maps, &mut self.modules)
-            .or_else(|| ruby::stacks(pid, &maps, &mut self.modules));
-        let mut stacks = interpreted.unwrap_or_else(|| self.native(pid, thread, &maps));
+        let mut stacks = match Interpreter::find(&maps, &mut self.modules) {
+            Found::Known(interpreter) => interpreter.stacks(&maps, &|_| true),
+            // The functions of an interpreter that is not known say nothing of the program.
+            Found::Unknown => Vec::new(),
+            Found::Other => self.native(pid, thread, &maps),
+        };
         stacks.retain(|stack| !stack.frames.is_empty());
         stacks.sort_by_key(|stack| (stack.thread != thread, stack.thread != pid, stack.thread));
         stacks.truncate(MOST_THREADS);
@@ -65,6 +69,52 @@ impl Stacks {
         // Names of library functions alone say no more than the system call does.
         stacks.retain(|stack| stack.frames.iter().any(|frame| !frame.is_library));
         stacks
+    }
+}
+
+/// What a process was found to be.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<T> {
+    /// Something else.
+    Other,
+    /// This, in a version that is not known.
+    Unknown,
+    /// This.
+    Known(T),
+}
+
+impl<T> Found<T> {
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> Found<U> {
+        match self {
+            Found::Other => Found::Other,
+            Found::Unknown => Found::Unknown,
+            Found::Known(known) => Found::Known(change(known)),
+        }
+    }
+}
+
+/// An interpreter whose frames can be read.
+#[derive(Clone, Copy, Debug)]
+pub enum Interpreter {
+    Python(python::Interpreter),
+    Ruby(ruby::Interpreter),
+}
+
+impl Interpreter {
+    /// Finds the interpreter of a process.
+    pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
+        match python::find(maps, modules).map(Interpreter::Python) {
+            Found::Other => ruby::find(maps, modules).map(Interpreter::Ruby),
+            found => found,
+        }
+    }
+
+    /// Returns the stacks of those threads that run its language and are `wanted`.
+    pub fn stacks(self, maps: &Maps, wanted: &dyn Fn(u32) -> bool) -> Vec<Stack> {
+        match self {
+            Interpreter::Python(python) => python.stacks(maps, wanted),
+            Interpreter::Ruby(ruby) => ruby.stacks(maps, wanted),
+        }
     }
 }
 

@@ -85,17 +85,15 @@ pub struct Rules {
 
 impl Module {
     fn read(file: &str) -> Option<Self> {
-        let size = std::fs::metadata(file).ok()?.len();
-        if size > MOST_BYTES {
-            return None;
-        }
-        let bytes = std::fs::read(file).ok()?;
+        let bytes = content(file)?;
         let elf = object::File::parse(bytes.as_slice()).ok()?;
+        let debug_bytes = debug_file(&elf).and_then(|path| content(&path));
+        let debug = debug_bytes.as_ref().and_then(|bytes| object::File::parse(bytes.as_slice()).ok());
         let first =
             elf.segments().filter(|one| one.file_range().0 == 0).map(|one| one.address()).next().unwrap_or(0);
-        let (functions, data) = symbols(&elf);
+        let (functions, data) = symbols(std::iter::once(&elf).chain(&debug));
         let frames = frames(&elf);
-        let lines = lines(&elf);
+        let lines = lines(&elf).or_else(|| lines(debug.as_ref()?));
         Some(Module { first, functions, data, frames, lines })
     }
 
@@ -165,10 +163,26 @@ impl Module {
     }
 }
 
-fn symbols(elf: &object::File<'_>) -> (Vec<Symbol>, HashMap<String, u64>) {
+fn content(file: &str) -> Option<Vec<u8>> {
+    let size = std::fs::metadata(file).ok()?.len();
+    (size <= MOST_BYTES).then(|| std::fs::read(file).ok()).flatten()
+}
+
+/// Returns where the debug symbols of a file would be that was stripped: by its build id, as distributions package them.
+fn debug_file(elf: &object::File<'_>) -> Option<String> {
+    if elf.section_by_name(".symtab").is_some() {
+        return None;
+    }
+    let hexadecimal: String = elf.build_id().ok()??.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (first, rest) = hexadecimal.split_at_checked(2)?;
+    Some(format!("/usr/lib/debug/.build-id/{first}/{rest}.debug"))
+}
+
+fn symbols<'e>(files: impl Iterator<Item = &'e object::File<'e>>) -> (Vec<Symbol>, HashMap<String, u64>) {
     let mut functions = Vec::new();
     let mut data = HashMap::new();
-    for symbol in elf.symbols().chain(elf.dynamic_symbols()).filter(|symbol| symbol.is_definition()) {
+    let all = files.flat_map(|elf| elf.symbols().chain(elf.dynamic_symbols()));
+    for symbol in all.filter(|symbol| symbol.is_definition()) {
         let Ok(name) = symbol.name() else { continue };
         match symbol.kind() {
             SymbolKind::Text => functions.push(Symbol {

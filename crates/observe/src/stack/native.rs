@@ -1,16 +1,22 @@
-//! Unwinds the stack of a blocked thread.
+//! Unwinds the stack of a thread that is blocked, or was stopped.
 //!
-//! The kernel tells stack pointer and program counter, and the call frame information of each function how to find its
-//! caller. It does not tell the frame pointer, which code without optimisation needs. Then the stack is searched for
+//! The call frame information of each function tells how to find its caller. Of a blocked thread the kernel tells stack
+//! pointer and program counter, not the frame pointer, which code without optimisation needs. Then the stack is searched for
 //! the function's return address: a call instruction precedes it, whose target is the function. A call through a pointer has no
-//! known target; such an address counts only if unwinding from it reaches the first function of the thread.
+//! known target; such an address counts only if unwinding from it reaches the first function of the thread. Of a stopped thread
+//! all registers are known; code without call frame information (made while the program runs, or by Go) is left by its
+//! frame pointer.
 
 use super::maps::Maps;
 use super::module::{Modules, Rules};
 use super::{MOST_FRAMES, frame};
 use pelton_record::diagnosis::{Frame, Language};
 use pelton_sys::processes;
+use pelton_sys::stopped::Registers as Stopped;
+use std::collections::HashMap;
 
+/// Bytes of the stack that are copied of a stopped thread.
+const COPIED: usize = 64 << 10;
 /// Bytes of the stack that are searched for a return address.
 const SEARCHED: usize = 64 << 10;
 /// Candidates tried per search, and searches per stack.
@@ -37,6 +43,8 @@ struct At {
     pc: u64,
     stack: u64,
     frame_pointer: Option<u64>,
+    /// The return address, where a register has it.
+    link: Option<u64>,
     /// Whether `pc` is a return address, which may be beyond the end of the function that called.
     returns: bool,
 }
@@ -53,10 +61,56 @@ enum Caller {
 /// Returns the frames of a thread that is blocked in a system call, the innermost first.
 pub fn frames(pid: u32, thread: u32, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
     let Some((stack, pc)) = blocked_at(pid, thread) else { return Vec::new() };
-    let start = At { pc, stack, frame_pointer: None, returns: false };
-    let mut unwinder = Unwinder { maps, modules, searches: 0 };
+    let start = At { pc, stack, frame_pointer: None, link: None, returns: false };
+    let (mut known, copy) = (KnownRules::new(), StackCopy::default());
+    let mut unwinder = Unwinder { maps, modules, searches: 0, copy: &copy, known: &mut known };
     let (places, _) = unwinder.unwind(start, 0);
-    places.into_iter().flat_map(|place| unwinder.named(place)).collect()
+    places.into_iter().flat_map(|at| names(at.code(), maps, unwinder.modules)).collect()
+}
+
+/// The stack of a thread as it was when it was stopped.
+#[derive(Debug, Default)]
+pub struct StackCopy {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl StackCopy {
+    /// Copies the innermost part of a stack, from its stack pointer on.
+    pub fn of(maps: &Maps, stack_pointer: u64) -> Self {
+        let end = maps.at(stack_pointer).map_or(stack_pointer, |one| one.end);
+        let mut bytes = vec![0; (end - stack_pointer).min(COPIED as u64) as usize];
+        let copied = maps.bytes(stack_pointer, &mut bytes);
+        StackCopy { start: stack_pointer, bytes: copied.map_or_else(Vec::new, |()| bytes) }
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        Some(u64::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
+    }
+}
+
+/// How to leave the frame of a function, by the address of its code; `None` where nothing tells.
+pub type KnownRules = HashMap<u64, Option<Rules>>;
+
+/// Returns the addresses of the code in which a stopped thread was, the innermost first, and whether its first function was
+/// reached.
+pub fn addresses(
+    registers: &Stopped,
+    copy: &StackCopy,
+    maps: &Maps,
+    modules: &mut Modules,
+    known: &mut KnownRules,
+) -> (Vec<u64>, bool) {
+    let start = At {
+        pc: registers.pc,
+        stack: registers.stack,
+        frame_pointer: Some(registers.frame_pointer),
+        link: registers.link,
+        returns: false,
+    };
+    let (places, reached) = Unwinder { maps, modules, searches: 0, copy, known }.unwind(start, 0);
+    (places.into_iter().map(At::code).collect(), reached)
 }
 
 /// Returns stack pointer and program counter of a blocked thread: the last two fields.
@@ -70,10 +124,19 @@ fn blocked_at(pid: u32, thread: u32) -> Option<(u64, u64)> {
     }
 }
 
+impl At {
+    /// Returns the address of the code that is executed: that of the call, for a caller.
+    fn code(self) -> u64 {
+        self.pc - u64::from(self.returns)
+    }
+}
+
 struct Unwinder<'m> {
     maps: &'m Maps,
     modules: &'m mut Modules,
     searches: u32,
+    copy: &'m StackCopy,
+    known: &'m mut KnownRules,
 }
 
 impl Unwinder<'_> {
@@ -81,7 +144,12 @@ impl Unwinder<'_> {
     fn unwind(&mut self, mut at: At, depth: usize) -> (Vec<At>, bool) {
         let mut places = Vec::new();
         while depth + places.len() < MOST_FRAMES {
-            let Some(rules) = self.rules(at) else { return (places, false) };
+            let Some(rules) = self.rules(at.code()) else {
+                let Some(next) = self.caller_by_frame_pointer(at) else { return (places, false) };
+                places.push(at);
+                at = next;
+                continue;
+            };
             places.push(at);
             if rules.return_at.is_none() {
                 return (places, true);
@@ -99,13 +167,34 @@ impl Unwinder<'_> {
         (places, false)
     }
 
-    fn rules(&mut self, at: At) -> Option<Rules> {
-        let address = at.pc - u64::from(at.returns);
+    fn rules(&mut self, address: u64) -> Option<Rules> {
+        if let Some(known) = self.known.get(&address) {
+            return *known;
+        }
+        let rules = self.look_up_rules(address);
+        self.known.insert(address, rules);
+        rules
+    }
+
+    fn look_up_rules(&mut self, address: u64) -> Option<Rules> {
         let path = &self.maps.at(address).filter(|one| one.executable)?.path;
         let module = self.modules.get(self.maps, path)?;
         let bias = module.bias(self.maps.base(path)?);
         let rules = module.rules(address.wrapping_sub(bias), &REGISTERS)?;
         Some(Rules { start: rules.start.wrapping_add(bias), end: rules.end.wrapping_add(bias), ..rules })
+    }
+
+    fn word(&self, address: u64) -> Option<u64> {
+        self.copy.word(address).or_else(|| self.maps.word(address))
+    }
+
+    /// Finds the caller of code of which nothing is known: the frame pointer points at the caller's, beside which the return
+    /// address is.
+    fn caller_by_frame_pointer(&self, at: At) -> Option<At> {
+        self.maps.at(at.code()).filter(|one| one.executable)?;
+        let frame = at.frame_pointer.filter(|frame| *frame >= at.stack && frame % 8 == 0)?;
+        let (frame_pointer, pc) = (self.word(frame)?, self.word(frame + 8)?);
+        Some(At { pc, stack: frame + 16, frame_pointer: Some(frame_pointer), link: None, returns: true })
     }
 
     /// Finds the caller by the rules alone.
@@ -117,6 +206,10 @@ impl Unwinder<'_> {
             _ => return None,
         };
         let frame = base.wrapping_add_signed(offset);
+        if let Some(pc) = at.link.filter(|_| !rules.saves_return) {
+            let frame_pointer = self.saved_frame_pointer(at, rules, frame);
+            return Some(At { pc, stack: frame, frame_pointer, link: None, returns: true });
+        }
         if frame <= at.stack && at.returns || !rules.saves_return {
             return None;
         }
@@ -125,12 +218,16 @@ impl Unwinder<'_> {
 
     /// Returns the caller, given its stack pointer.
     fn left(&self, at: At, rules: &Rules, frame: u64) -> Option<At> {
-        let pc = self.maps.word(frame.wrapping_add_signed(rules.return_at?))?;
-        let frame_pointer = match rules.frame_pointer_at {
-            Some(offset) => self.maps.word(frame.wrapping_add_signed(offset)),
+        let pc = self.word(frame.wrapping_add_signed(rules.return_at?))?;
+        let frame_pointer = self.saved_frame_pointer(at, rules, frame);
+        Some(At { pc, stack: frame, frame_pointer, link: None, returns: true })
+    }
+
+    fn saved_frame_pointer(&self, at: At, rules: &Rules, frame: u64) -> Option<u64> {
+        match rules.frame_pointer_at {
+            Some(offset) => self.word(frame.wrapping_add_signed(offset)),
             None => at.frame_pointer,
-        };
-        Some(At { pc, stack: frame, frame_pointer, returns: true })
+        }
     }
 
     /// Searches the stack for the return address of the function.
@@ -181,33 +278,48 @@ impl Unwinder<'_> {
         self.maps.bytes(address.checked_sub(8)?, &mut code)?;
         call(&code, address)
     }
+}
 
-    /// Returns a frame with its names, the innermost inlined function first.
-    fn named(&mut self, at: At) -> Vec<Frame> {
-        let address = at.pc - u64::from(at.returns);
-        let Some(path) = self.maps.at(address).map(|one| one.path.clone()) else { return Vec::new() };
-        let (Some(module), Some(base)) = (self.modules.get(self.maps, &path), self.maps.base(&path)) else {
-            return Vec::new();
-        };
-        let in_file = address.wrapping_sub(module.bias(base));
-        let symbol = module.function(in_file).map(demangled);
-        let is_library = is_library(&path);
-        let lines = if is_library { Vec::new() } else { module.lines(in_file) };
-        if lines.is_empty() {
-            let Some(name) = symbol else { return Vec::new() };
-            let file = is_library.then(|| file_name(&path).to_owned());
-            // Where others have lines, a function without one belongs to the program's start or to a library.
-            let is_library = is_library || module.has_lines() || is_installed(&path);
-            return vec![Frame { file, is_library, ..frame(Language::Native, name) }];
-        }
-        let name =
-            |function: Option<String>| function.or_else(|| symbol.clone()).unwrap_or_else(|| "?".into());
-        let one = |(function, file, line): (_, Option<String>, _)| {
-            let is_library = file.as_deref().is_some_and(is_library_source);
-            Frame { file, line, is_library, ..frame(Language::Native, name(function)) }
-        };
-        lines.into_iter().map(one).collect()
+/// Returns the functions at the address of some code, the innermost inlined one first. Empty if none has a name.
+pub fn names(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
+    let Some(path) = maps.at(address).map(|one| one.path.clone()) else { return Vec::new() };
+    let (Some(module), Some(base)) = (modules.get(maps, &path), maps.base(&path)) else {
+        return Vec::new();
+    };
+    let in_file = address.wrapping_sub(module.bias(base));
+    let symbol = module.function(in_file).map(demangled);
+    let is_library = is_library(&path);
+    let lines = if is_library { Vec::new() } else { module.lines(in_file) };
+    if lines.is_empty() {
+        let Some(name) = symbol else { return Vec::new() };
+        let file = is_library.then(|| file_name(&path).to_owned());
+        // Where others have lines, a function without one belongs to the program's start or to a library.
+        let is_library = is_library || module.has_lines() || is_installed(&path);
+        return vec![Frame { file, is_library, ..frame(Language::Native, name) }];
     }
+    let name = |function: Option<String>| function.or_else(|| symbol.clone()).unwrap_or_else(|| "?".into());
+    let one = |(function, file, line): (_, Option<String>, _)| {
+        let is_library = file.as_deref().is_some_and(is_library_source);
+        Frame { file, line, is_library, ..frame(Language::Native, name(function)) }
+    };
+    lines.into_iter().map(one).collect()
+}
+
+/// Does the same; code without a name is named by where it is in its file.
+pub fn names_or_place(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
+    let named = names(address, maps, modules);
+    if !named.is_empty() {
+        return named;
+    }
+    let Some(path) = maps.at(address).map(|one| one.path.clone()) else { return Vec::new() };
+    let start = modules.get(maps, &path).zip(maps.base(&path)).map(|(module, base)| {
+        let in_file = address.wrapping_sub(module.bias(base));
+        module.rules(in_file, &REGISTERS).map_or(in_file, |rules| rules.start)
+    });
+    let file =
+        if path.is_empty() { "code made while it runs".to_owned() } else { file_name(&path).to_owned() };
+    let function = start.map_or_else(|| "?".to_owned(), |start| format!("{start:#x}"));
+    vec![Frame { file: Some(file), is_library: true, ..frame(Language::Native, function) }]
 }
 
 fn demangled(symbol: &str) -> String {

@@ -4,7 +4,7 @@ use super::maps::Maps;
 use super::module::Modules;
 use super::python_lines;
 use super::python_versions::{Current, LineFormat, Offsets, minor_in_name, offsets};
-use super::{MOST_FRAMES, MOST_THREADS, frame};
+use super::{Found, MOST_FRAMES, MOST_THREADS, frame};
 use pelton_record::diagnosis::{Frame, Language, Stack};
 use pelton_sys::processes;
 
@@ -15,21 +15,35 @@ const OWNED_BY_C: u8 = 3;
 /// `struct pthread.tid` of the GNU C library, at which a `pthread_t` points.
 const THREAD_ID_IN_PTHREAD: u64 = if cfg!(target_arch = "aarch64") { 208 } else { 720 };
 
-/// Returns the stacks of all threads that run Python; `None` if it is not Python, or of a version that is not known.
-pub fn stacks(pid: u32, maps: &Maps, modules: &mut Modules) -> Option<Vec<Stack>> {
+/// An interpreter of a version that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Interpreter {
+    runtime: u64,
+    offsets: Offsets,
+}
+
+/// Finds the interpreter of a process.
+pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
     // The library, if there is one, has the interpreter; the program beside it is a stub of the same name.
     let mut files: Vec<&str> =
         maps.files().into_iter().filter(|path| minor_in_name(path).is_some()).collect();
     files.sort_by_key(|path| !path.contains(".so"));
-    files.first()?;
-    let found = files.into_iter().find_map(|path| {
+    if files.is_empty() {
+        return Found::Other;
+    }
+    let known = files.into_iter().find_map(|path| {
         let module = modules.get(maps, path)?;
         let runtime = module.data("_PyRuntime")?.wrapping_add(module.bias(maps.base(path)?));
-        Some((runtime, offsets(minor_in_name(path)?)?))
+        Some(Interpreter { runtime, offsets: offsets(minor_in_name(path)?)? })
     });
-    // The functions of an interpreter that is not known say nothing of the program.
-    let Some((runtime, offsets)) = found else { return Some(Vec::new()) };
-    Some(Reader { maps, offsets, tasks: processes::tasks(pid) }.stacks(runtime))
+    known.map_or(Found::Unknown, Found::Known)
+}
+
+impl Interpreter {
+    /// Returns the stacks of those threads that run Python and are `wanted`.
+    pub fn stacks(self, maps: &Maps, wanted: &dyn Fn(u32) -> bool) -> Vec<Stack> {
+        Reader { maps, offsets: self.offsets, tasks: processes::tasks(maps.pid) }.stacks(self.runtime, wanted)
+    }
 }
 
 struct Reader<'m> {
@@ -39,13 +53,13 @@ struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    fn stacks(&self, runtime: u64) -> Vec<Stack> {
+    fn stacks(&self, runtime: u64, wanted: &dyn Fn(u32) -> bool) -> Vec<Stack> {
         let mut stacks = Vec::new();
         let mut interpreter = self.maps.word(runtime + self.offsets.interpreters).unwrap_or(0);
         while interpreter != 0 && stacks.len() < MOST_THREADS {
             let mut thread = self.maps.word(interpreter + self.offsets.threads).unwrap_or(0);
             while thread != 0 && stacks.len() < MOST_THREADS {
-                if let Some(id) = self.thread_id(thread) {
+                if let Some(id) = self.thread_id(thread).filter(|id| wanted(*id)) {
                     stacks.push(Stack { thread: id, frames: self.frames(thread) });
                 }
                 thread = self.maps.word(thread + self.offsets.thread_next).unwrap_or(0);

@@ -3,7 +3,7 @@
 use super::maps::Maps;
 use super::module::Modules;
 use super::ruby_versions::{Offsets, ThreadId, offsets};
-use super::{MOST_FRAMES, MOST_THREADS, frame};
+use super::{Found, MOST_FRAMES, MOST_THREADS, frame};
 use pelton_record::diagnosis::{Frame, Language, Stack};
 use pelton_sys::{other_process, processes};
 
@@ -12,23 +12,39 @@ const MOST_BYTES: u64 = 4096;
 /// Flag of a string outside its object, and of an array within.
 const FLAG_1: u64 = 1 << 13;
 
-/// Returns the stacks of all threads that run Ruby; `None` if it is not Ruby.
-pub fn stacks(pid: u32, maps: &Maps, modules: &mut Modules) -> Option<Vec<Stack>> {
+/// An interpreter of a version that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Interpreter {
+    vm: u64,
+    offsets: Offsets,
+}
+
+/// Finds the interpreter of a process.
+pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
     let is_ruby = |path: &&str| {
         let name = path.rsplit('/').next().unwrap_or_default();
         name.starts_with("libruby") || name.starts_with("ruby")
     };
     let files: Vec<&str> = maps.files().into_iter().filter(is_ruby).collect();
-    files.first()?;
-    let found = files.into_iter().find_map(|path| {
+    if files.is_empty() {
+        return Found::Other;
+    }
+    let known = files.into_iter().find_map(|path| {
         let module = modules.get(maps, path)?;
         let bias = module.bias(maps.base(path)?);
-        let version = other_process::string(pid, module.data("ruby_version")?.wrapping_add(bias))?;
+        let version = other_process::string(maps.pid, module.data("ruby_version")?.wrapping_add(bias))?;
         let vm = maps.word(module.data("ruby_current_vm_ptr")?.wrapping_add(bias))?;
-        Some((vm, offsets(std::str::from_utf8(&version).ok()?)?))
+        Some(Interpreter { vm, offsets: offsets(std::str::from_utf8(&version).ok()?)? })
     });
-    let Some((vm, offsets)) = found else { return Some(Vec::new()) };
-    Some(Reader { pid, maps, offsets, tasks: processes::tasks(pid) }.stacks(vm))
+    known.map_or(Found::Unknown, Found::Known)
+}
+
+impl Interpreter {
+    /// Returns the stacks of those threads that run Ruby and are `wanted`.
+    pub fn stacks(self, maps: &Maps, wanted: &dyn Fn(u32) -> bool) -> Vec<Stack> {
+        let tasks = processes::tasks(maps.pid);
+        Reader { pid: maps.pid, maps, offsets: self.offsets, tasks }.stacks(self.vm, wanted)
+    }
 }
 
 struct Reader<'m> {
@@ -39,13 +55,14 @@ struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    fn stacks(&self, vm: u64) -> Vec<Stack> {
+    fn stacks(&self, vm: u64, wanted: &dyn Fn(u32) -> bool) -> Vec<Stack> {
         let main = self.maps.word(vm + self.offsets.main_thread).unwrap_or(0);
         let mut threads = vec![main];
         threads.extend(self.threads(vm).into_iter().filter(|thread| *thread != main));
         let stack = |thread: u64| {
             let id = if thread == main { Some(self.pid) } else { self.thread_id(thread) };
-            Some(Stack { thread: id?, frames: self.frames(thread).unwrap_or_default() })
+            let id = id.filter(|id| wanted(*id))?;
+            Some(Stack { thread: id, frames: self.frames(thread).unwrap_or_default() })
         };
         threads.into_iter().filter_map(stack).collect()
     }

@@ -42,6 +42,7 @@ fn stage(name: &str, did: &[Did]) -> Stage {
         },
         waits: Some(Waits { running_ns, other_ns, starved_ns, samples: 100, ..Waits::default() }),
         threads: None,
+        profile: None,
         syscalls: None,
         inside: None,
         tree: None,

@@ -2,6 +2,8 @@
 //!
 //! `timeline.html` draws it, from figures embedded as JSON.
 
+use pelton_record::diagnosis::Frame;
+use pelton_record::profile::{Profile, StackCount};
 use pelton_record::{Pipeline, Slice, Stage};
 use serde_json::{Value, json};
 
@@ -9,10 +11,14 @@ use super::{Style, Subject, table};
 use crate::text;
 
 const PAGE: &str = include_str!("timeline.html");
+/// The part of the page that draws flame graphs.
+const FLAME: &str = include_str!("flame.js");
 
 /// Renders a record as a page.
 pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
     let run = subject.shown;
+    let mut stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+    let has_profile = stages.any(|stage| stage.profile.is_some());
     let style = Style { width: Some(132), color: false, unicode: true, all: false };
     let data = json!({
         "wall": run.wall_ns,
@@ -26,6 +32,7 @@ pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
         ("headline", shown(&run.verdict.headline)),
         ("table", text::escaped(&table::render(subject, &style))),
         ("data", data),
+        ("flame", if has_profile { FLAME.to_owned() } else { String::new() }),
     ])
 }
 
@@ -72,7 +79,28 @@ fn stage(stage: &Stage) -> Value {
         "text": text::printable(&stage.text, true),
         "start": stage.start_ns,
         "wall": stage.cost.wall_ns,
+        "profile": stage.profile.as_ref().map(profile),
         "slices": stage.timeline.iter().flatten().map(slice).collect::<Vec<_>>(),
+    })
+}
+
+fn profile(profile: &Profile) -> Value {
+    let said = |text: &str| text::printable(text, true);
+    let frame = |frame: &Frame| {
+        json!([
+            said(&frame.function),
+            frame.file.as_deref().map_or(String::new(), said),
+            frame.line,
+            frame.is_library
+        ])
+    };
+    let stack = |stack: &StackCount| json!([stack.samples, said(&stack.process), stack.frames]);
+    json!({
+        "cpu": profile.cpu_ns,
+        "verdict": said(&profile.verdict),
+        "several": profile.stacks.iter().any(|stack| stack.process != profile.stacks[0].process),
+        "frames": profile.frames.iter().map(frame).collect::<Vec<_>>(),
+        "stacks": profile.stacks.iter().map(stack).collect::<Vec<_>>(),
     })
 }
 

@@ -24,7 +24,7 @@ use crate::{
     inside,
     layout::Sheet,
     paint::{Pieces, Role},
-    process_tree, prose, syscalls, text, threads, what_if,
+    process_tree, profile, prose, syscalls, text, threads, what_if,
 };
 
 /// Renders a record as tables with the verdict below them. Tables about its rows come from the whole record.
@@ -39,6 +39,10 @@ pub fn render(subject: &Subject<'_>, style: &Style) -> String {
         if let Some(tree) = stage.tree.as_ref().filter(|tree| style.all || process_tree::is_notable(tree)) {
             lines.push(Pieces::default());
             lines.extend(process_tree::lines(tree, &whose, style));
+        }
+        if let Some(found) = &stage.profile {
+            lines.push(Pieces::default());
+            lines.extend(profile::lines(found, &whose, style));
         }
         if let Some(counted) = &stage.syscalls {
             lines.push(Pieces::default());

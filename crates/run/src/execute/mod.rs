@@ -12,7 +12,7 @@ mod supervision;
 
 pub use execution::Execution;
 pub use hold_others::HoldOthers;
-pub use options::{Observing, Options, ShowLive};
+pub use options::{Observing, Options, Profiled, ShowLive};
 pub use replacement::{replacement, shell_call};
 
 use lists::ShellState;
@@ -45,6 +45,7 @@ pub fn execute(
     let mut runner = Runner::new(options.observing)?;
     runner.show_live = options.live;
     runner.lines = options.lines;
+    runner.profile(options.profiled);
     runner.hold_others = options.hold_others.filter(|_| options.observing.measures());
     runner.show = options.progress.filter(|_| options.observing == Observing::No);
     if runner.show.is_some() {
@@ -105,6 +106,7 @@ pub fn execute_command(
     let mut runner = Runner::new(options.observing)?;
     runner.show_live = options.live;
     runner.lines = options.lines;
+    runner.profile(options.profiled);
     runner.run_one(exec, &text, name, How::Process, Some(program))?;
     runner.finish()
 }

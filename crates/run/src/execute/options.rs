@@ -55,6 +55,8 @@ pub struct Options {
     pub in_place: bool,
     /// Where the shell that runs the whole text keeps its line number, if processes are reported by line.
     pub lines: Option<LinePlace>,
+    /// The stages whose stacks are sampled, if observed. A single stage is not followed then: it has one tracer.
+    pub profiled: Option<Profiled>,
     /// The stage to make faster in effect, by slowing all others, if observed.
     pub hold_others: Option<HoldOthers>,
 }
@@ -68,8 +70,28 @@ impl Options {
         live: None,
         in_place: false,
         lines: None,
+        profiled: None,
         hold_others: None,
     };
+}
+
+/// Stages whose stacks are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profiled {
+    /// All of them.
+    All,
+    /// The one at this place in its pipeline, from 0.
+    Stage(usize),
+}
+
+impl Profiled {
+    /// Whether the stage at this place is one of them.
+    pub fn includes(self, stage: usize) -> bool {
+        match self {
+            Profiled::All => true,
+            Profiled::Stage(one) => one == stage,
+        }
+    }
 }
 
 /// Shows a snapshot; `None` once a pipeline has ended.

@@ -2,6 +2,7 @@
 
 use super::execution::Execution;
 use super::hold_others::HoldOthers;
+use super::options::Profiled;
 use super::options::{Observing, ShowLive};
 use crate::progress::{self, ShowProgress};
 use crate::rows::Account;
@@ -47,6 +48,7 @@ pub(super) struct Runner {
     pub(super) live: Option<Live>,
     pub(super) shown_ns: u64,
     pub(super) lines: Option<LinePlace>,
+    pub(super) profiled: Option<Profiled>,
     pub(super) hold_others: Option<HoldOthers>,
     /// Children that do not belong to the text: those of this process before it became pelton (`cmd & exec
     /// pelton …`), and those that count system calls.
@@ -85,9 +87,18 @@ impl Runner {
             live: None,
             shown_ns: 0,
             lines: None,
+            profiled: None,
             hold_others: None,
             had_before,
         })
+    }
+
+    /// Samples the stacks of these stages, if anything is measured.
+    pub(super) fn profile(&mut self, profiled: Option<Profiled>) {
+        self.profiled = profiled.filter(|_| self.observing.measures());
+        if self.profiled.is_some() {
+            self.pace = Pace::begin_close();
+        }
     }
 }
 

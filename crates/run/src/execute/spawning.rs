@@ -27,6 +27,13 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+/// Where a stage stands among those of its pipeline.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    stage: usize,
+    of: usize,
+}
+
 impl Runner {
     pub(super) fn run_one(
         &mut self,
@@ -45,7 +52,7 @@ impl Runner {
             not_mine: None,
         };
         self.only_one = true;
-        let started = self.start(&child, how, program, Edges::default(), true)?;
+        let started = self.start(&child, how, program, Edges::default(), Position { stage: 0, of: 1 })?;
         let (starts, endings) = self.wait_for(vec![started])?;
         let ended = endings[0].ended;
         self.execution.status = ended.status();
@@ -151,8 +158,9 @@ impl Runner {
                 }
                 Unit::Process(stage) => {
                     let prepared = pipeline.stages[stage].prepare(around, ends);
+                    let position = Position { stage, of: count };
                     let begun =
-                        self.start(&prepared.child, prepared.how, prepared.program, edges, count == 1)?;
+                        self.start(&prepared.child, prepared.how, prepared.program, edges, position)?;
                     Started { stages: stage..stage + 1, ..begun }
                 }
                 Unit::Native(mut native) => {
@@ -180,8 +188,10 @@ impl Runner {
         how: How,
         program: Option<String>,
         edges: Edges,
-        alone: bool,
+        position: Position,
     ) -> io::Result<Started> {
+        let alone = position.of == 1;
+        let profiled = self.profiled.is_some_and(|profiled| profiled.includes(position.stage));
         // A command of the shell ends with the shell, and a single command replaces it.
         let by_shell = matches!(how, How::Shell { .. });
         let tie = if alone && (by_shell || self.only_one) { Tie::ToParent } else { Tie::None };
@@ -190,7 +200,7 @@ impl Runner {
             Observing::No => (spawn::spawn(child)?, None),
             observing => {
                 let (pid, gate) = spawn::spawn_gated(child, tie)?;
-                if alone && observing.follows() {
+                if alone && observing.follows() && !profiled {
                     // Without permission to follow, it is a normal row.
                     let course = observing == Observing::Timeline;
                     self.family = Family::follow(pid, course, self.lines).ok();
@@ -206,6 +216,7 @@ impl Runner {
                     Observing::Yes | Observing::Inside | Observing::No => Watched::start(pid, gate, edges),
                 };
                 let watched = if alone && self.family.is_some() { watched.without_tree() } else { watched };
+                let watched = if profiled { watched.with_profile() } else { watched };
                 self.had_before.extend(watched.tracer());
                 (pid, Some(watched))
             }

@@ -1,0 +1,100 @@
+//! Where the CPU time of a stage goes: samples of the stacks of its running threads.
+//!
+//! A thread that runs is stopped by ptrace(2) for the time in which its interpreter's frames are read (Python, Ruby), or its
+//! registers and stack are copied, to be unwound later. So each sample is of one moment, and nobody's permission is needed:
+//! perf_event_open(2) is closed to ordinary users on Debian and Ubuntu, and in containers. A thread that does not run
+//! is left alone. A sample is as likely at any moment of CPU time: intervals differ, and what is seen is the state at that
+//! moment, not what led to it.
+
+mod fold;
+mod process;
+
+use crate::stack::Modules;
+use fold::Folded;
+use pelton_record::profile::Profile;
+use pelton_sys::{clock, procfs};
+use process::Process;
+use std::collections::BTreeMap;
+
+/// How often the processes are listed again.
+const RELIST_NS: u64 = 30_000_000;
+/// The most processes sampled.
+const MOST_PROCESSES: usize = 64;
+/// Looks take at most this part of the time, on the whole. One may take longer: programs and libraries are read once.
+const COST: u64 = 40;
+const LONGEST_PAUSE_NS: u64 = 50_000_000;
+
+/// Samples a process and its descendants.
+pub struct Profiler {
+    pid: u32,
+    processes: BTreeMap<u32, Process>,
+    modules: Modules,
+    folded: Folded,
+    listed_ns: u64,
+    looks: u64,
+    first_ns: u64,
+    last_ns: u64,
+    /// Not before this time: the last look was expensive.
+    not_before_ns: u64,
+    stopped_ns: u64,
+}
+
+impl Profiler {
+    /// Begins with a child of this process.
+    pub fn attach(pid: u32) -> Self {
+        let now_ns = clock::now_ns();
+        Profiler {
+            pid,
+            processes: BTreeMap::new(),
+            modules: Modules::default(),
+            folded: Folded::default(),
+            listed_ns: 0,
+            looks: 0,
+            first_ns: now_ns,
+            last_ns: now_ns,
+            not_before_ns: 0,
+            stopped_ns: 0,
+        }
+    }
+
+    /// Takes a sample of every thread that runs.
+    pub fn sample(&mut self, now_ns: u64) {
+        if now_ns < self.not_before_ns {
+            return;
+        }
+        if now_ns - self.listed_ns > RELIST_NS {
+            self.list();
+            self.listed_ns = now_ns;
+        }
+        self.looks += 1;
+        self.last_ns = now_ns;
+        for process in self.processes.values_mut() {
+            for sample in process.sample(&mut self.modules) {
+                self.stopped_ns += sample.stopped_ns;
+                self.folded.add(process, sample.frames);
+            }
+        }
+        let took_ns = clock::now_ns() - now_ns;
+        self.not_before_ns = clock::now_ns() + (COST * took_ns).min(LONGEST_PAUSE_NS);
+    }
+
+    /// Finds what the stage has started meanwhile.
+    fn list(&mut self) {
+        let mut present = vec![self.pid];
+        let mut at = 0;
+        while at < present.len() && present.len() < MOST_PROCESSES {
+            present.extend(procfs::children_of_all_threads(present[at]));
+            at += 1;
+        }
+        self.processes.retain(|pid, _| present.contains(pid));
+        for pid in present {
+            self.processes.entry(pid).or_insert_with(|| Process::new(pid, pid == self.pid));
+        }
+    }
+
+    /// Returns the profile, given the stage's CPU time.
+    pub fn finish(self, cpu_ns: u64) -> Profile {
+        let interval_ns = (self.last_ns - self.first_ns) / self.looks.max(1);
+        self.folded.profile(cpu_ns, interval_ns, self.stopped_ns)
+    }
+}

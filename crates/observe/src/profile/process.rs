@@ -1,0 +1,162 @@
+//! One process whose stacks are sampled: its memory map, its interpreter if it has one, and the names of its code.
+
+use crate::stack::{Found, Interpreter, KnownRules, Maps, Modules, StackCopy, addresses, names_or_place};
+use pelton_record::diagnosis::Frame;
+use pelton_sys::procfs::{self, Syscall};
+use pelton_sys::stopped::{self, Registers};
+use pelton_sys::{clock, processes};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// The memory map is read again after so long, and each time so much later: programs load their libraries at the start.
+const REREAD_NS: u64 = 20_000_000;
+/// The most threads of a process looked at.
+const MOST_THREADS: usize = 64;
+
+/// A process.
+pub struct Process {
+    pid: u32,
+    is_child: bool,
+    program: Program,
+    rereads: u64,
+    read_ns: u64,
+}
+
+/// What it executes.
+struct Program {
+    file: PathBuf,
+    /// Its name as the kernel has it.
+    name: String,
+    /// Where relative names of its source files begin.
+    directory: PathBuf,
+    maps: Option<Maps>,
+    interpreter: Found<Interpreter>,
+    rules: KnownRules,
+    names: HashMap<u64, Vec<Frame>>,
+}
+
+/// What was seen of a thread that runs.
+pub struct Sample {
+    /// The frames, the innermost first; empty if they could not be read.
+    pub frames: Vec<Frame>,
+    /// For how long the thread was stopped.
+    pub stopped_ns: u64,
+}
+
+/// What is taken from a thread while it is stopped.
+enum Taken {
+    Frames(Vec<Frame>),
+    Stack(Registers, StackCopy),
+}
+
+impl Process {
+    /// Starts with a process. `is_child`: it is a child of this one.
+    pub fn new(pid: u32, is_child: bool) -> Self {
+        Process { pid, is_child, program: Program::none(), rereads: 0, read_ns: 0 }
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Returns its working directory.
+    pub fn directory(&self) -> &PathBuf {
+        &self.program.directory
+    }
+
+    /// Whether it is an interpreter of a version whose frames cannot be read.
+    pub fn is_unknown_interpreter(&self) -> bool {
+        matches!(self.program.interpreter, Found::Unknown)
+    }
+
+    /// Returns a sample of each thread that runs.
+    pub fn sample(&mut self, modules: &mut Modules) -> Vec<Sample> {
+        let mut threads = processes::tasks(self.pid);
+        threads.truncate(MOST_THREADS);
+        threads.retain(|thread| self.runs(*thread));
+        if threads.is_empty() || !self.is_settled(modules) {
+            return Vec::new();
+        }
+        threads.into_iter().filter_map(|thread| self.sample_of(thread, modules)).collect()
+    }
+
+    fn runs(&self, thread: u32) -> bool {
+        let text = processes::file(self.pid, &format!("task/{thread}/syscall"));
+        text.and_then(|text| procfs::parse_syscall(&text)) == Some(Syscall::Running)
+    }
+
+    /// Reads what is not known yet. Whether it is the program that it was the last time: one that is about to execute another is
+    /// better not stopped, since a program that gains privilege from its file would not gain it meanwhile.
+    fn is_settled(&mut self, modules: &mut Modules) -> bool {
+        let Ok(file) = std::fs::read_link(format!("/proc/{}/exe", self.pid)) else { return false };
+        let is_same = self.program.file == file;
+        let now_ns = clock::now_ns();
+        if !is_same {
+            self.program = Program { file, ..Program::none() };
+            self.rereads = 0;
+        } else if now_ns - self.read_ns > REREAD_NS * self.rereads {
+            self.program.read(self.pid, modules);
+            (self.rereads, self.read_ns) = (self.rereads + 1, now_ns);
+        }
+        is_same && self.program.maps.is_some()
+    }
+
+    fn sample_of(&mut self, thread: u32, modules: &mut Modules) -> Option<Sample> {
+        let is_child = self.is_child && thread == self.pid;
+        let Program { maps: Some(maps), interpreter, rules, names, .. } = &mut self.program else {
+            return None;
+        };
+        let (taken, stopped_ns) = stopped::while_stopped(thread, is_child, |registers| {
+            let begin_ns = clock::now_ns();
+            let interpreted = match interpreter {
+                Found::Known(interpreter) => interpreter.stacks(maps, &|other| other == thread).pop(),
+                Found::Unknown | Found::Other => None,
+            };
+            let taken = match interpreted {
+                Some(stack) if !stack.frames.is_empty() => Taken::Frames(stack.frames),
+                _ => Taken::Stack(registers, StackCopy::of(maps, registers.stack)),
+            };
+            (taken, clock::now_ns() - begin_ns)
+        })?;
+        let frames = match taken {
+            Taken::Frames(frames) => frames,
+            Taken::Stack(registers, copy) => {
+                let (addresses, _) = addresses(&registers, &copy, maps, modules, rules);
+                let mut named = |address: u64| {
+                    names.entry(address).or_insert_with(|| names_or_place(address, maps, modules)).clone()
+                };
+                addresses.into_iter().flat_map(&mut named).collect()
+            }
+        };
+        Some(Sample { frames, stopped_ns })
+    }
+}
+
+impl Program {
+    /// Returns what is known before anything was read.
+    fn none() -> Self {
+        Program {
+            file: PathBuf::new(),
+            name: String::new(),
+            directory: PathBuf::new(),
+            maps: None,
+            interpreter: Found::Other,
+            rules: KnownRules::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    fn read(&mut self, pid: u32, modules: &mut Modules) {
+        let name = processes::file(pid, "comm").unwrap_or_default();
+        self.name = name.trim_end().to_owned();
+        self.directory = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        self.maps = Maps::read(pid);
+        if let Some(maps) = &self.maps {
+            self.interpreter = Interpreter::find(maps, modules);
+        }
+        // What could not be found may be in a library that was loaded since.
+        self.rules.retain(|_, rules| rules.is_some());
+        self.names.clear();
+    }
+}
