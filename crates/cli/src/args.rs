@@ -343,7 +343,7 @@ pub struct TimeArgs {
           conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact", "arrivals"])]
     pub what_if: Option<How>,
 
-    /// Show where the CPU time of stage N goes, or of each stage (`all`): the lines of Python and Ruby programs, the lines or
+    /// Show where the CPU time of stage N goes, or of each stage (`all`): the lines of Python, Ruby and Perl programs, the lines or
     /// functions of compiled ones. Threads that run are stopped about 200 times a second, for some 0.1 ms, to read their stacks.
     /// With --html, a flame graph. In the formats table and json
     #[arg(long, value_name = "N", value_parser = parse_profiled,

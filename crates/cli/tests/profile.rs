@@ -118,6 +118,31 @@ little
     assert!(share(&found, "spin", Some(4)) > 0.6, "{found:#}");
 }
 
+#[test]
+fn lines_of_perl() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = "\
+sub cpu { my ($user, $system) = times; return $user + $system }
+sub spin {
+  my $end = cpu() + shift;
+  while (cpu() < $end) {
+    my @all = sort { $a <=> $b } map { $_ * 7 % 501 } 1 .. 5000;
+  }
+}
+sub much { spin(0.9) }
+sub little { spin(0.3) }
+much();
+little();
+";
+    std::fs::write(directory.path().join("work.pl"), own).unwrap();
+    let found = profile(directory.path(), "perl work.pl");
+    assert!(share(&found, "spin", Some(5)) > 0.6, "{found:#}");
+    let much = found["frames"].as_array().unwrap().iter().find(|frame| frame["function"] == "much").unwrap();
+    assert_eq!((much["line"].as_u64(), much["language"].as_str()), (Some(8), Some("perl")));
+    let calls = found["lines"][0]["calls"].as_array().unwrap();
+    assert!(calls.iter().all(|call| call["function"].as_str().unwrap().starts_with("Perl_")), "{found:#}");
+}
+
 /// Counts for so many steps.
 const C: &str = "\
 static volatile unsigned long sink;

@@ -193,6 +193,8 @@ pub enum Language {
     Python,
     /// Ruby.
     Ruby,
+    /// Perl.
+    Perl,
     /// C, C++, Rust and others that are compiled.
     Native,
 }

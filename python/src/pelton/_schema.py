@@ -30,6 +30,7 @@ BottleneckKind = Literal[
 Language = Literal[
     "python",
     "ruby",
+    "perl",
     "native",
 ]
 

@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Run a command and, when nothing moves in it any more, say which process waits for which, at which line of
-/// Python, Ruby and compiled programs, and what to do.
+/// Python, Ruby, Perl and compiled programs, and what to do.
 ///
 /// Anything can be guarded. Its input, output, signals and exit status are those that it has without guard. The report goes to
 /// standard error; guard then goes on waiting, unless --kill is given, and reports again when the picture has changed.

@@ -44,9 +44,11 @@ pub struct Sample {
 }
 
 /// What is taken from a thread while it is stopped.
-enum Taken {
-    Frames(Vec<Frame>),
-    Stack(Registers, StackCopy),
+struct Taken {
+    /// Its frames in the language of the interpreter, if there is one.
+    interpreted: Vec<Frame>,
+    registers: Registers,
+    stack: StackCopy,
 }
 
 impl Process {
@@ -109,28 +111,40 @@ impl Process {
         };
         let (taken, stopped_ns) = stopped::while_stopped(thread, is_child, |registers| {
             let begin_ns = clock::now_ns();
-            let interpreted = match interpreter {
+            let of_interpreter = match interpreter {
                 Found::Known(interpreter) => interpreter.stacks(maps, &|other| other == thread).pop(),
                 Found::Unknown | Found::Other => None,
             };
-            let taken = match interpreted {
-                Some(stack) if !stack.frames.is_empty() => Taken::Frames(stack.frames),
-                _ => Taken::Stack(registers, StackCopy::of(maps, registers.stack)),
-            };
-            (taken, clock::now_ns() - begin_ns)
+            let interpreted = of_interpreter.map_or_else(Vec::new, |stack| stack.frames);
+            let stack = StackCopy::of(maps, registers.stack);
+            (Taken { interpreted, registers, stack }, clock::now_ns() - begin_ns)
         })?;
-        let frames = match taken {
-            Taken::Frames(frames) => frames,
-            Taken::Stack(registers, copy) => {
-                let (addresses, _) = addresses(&registers, &copy, maps, modules, rules);
-                let mut named = |address: u64| {
-                    names.entry(address).or_insert_with(|| names_or_place(address, maps, modules)).clone()
-                };
-                addresses.into_iter().flat_map(&mut named).collect()
+        let Taken { interpreted, registers, stack } = taken;
+        let (addresses, _) = addresses(&registers, &stack, maps, modules, rules);
+        let mut named = |address: u64| {
+            names.entry(address).or_insert_with(|| names_or_place(address, maps, modules)).clone()
+        };
+        let native = addresses.into_iter().flat_map(&mut named).collect();
+        let frames = match interpreter {
+            Found::Known(interpreter) if !interpreted.is_empty() => {
+                let calls = called_by_loop(*interpreter, native);
+                calls.into_iter().chain(interpreted).collect()
             }
+            _ => native,
         };
         Some(Sample { frames, stopped_ns })
     }
+}
+
+/// Returns the functions with names that the interpreter's loop has called: what the innermost line does.
+fn called_by_loop(interpreter: Interpreter, mut native: Vec<Frame>) -> Vec<Frame> {
+    let Some(end) = native.iter().position(|frame| interpreter.is_loop(&frame.function)) else {
+        return Vec::new();
+    };
+    native.truncate(end);
+    native.retain(|frame| !frame.function.starts_with("0x") && frame.function != "?");
+    native.iter_mut().for_each(|frame| frame.is_library = true);
+    native
 }
 
 impl Program {

@@ -1,12 +1,13 @@
-//! The stacks of a running process: functions, files and lines of Python, Ruby and native code.
+//! The stacks of a running process: functions, files and lines of Python, Ruby, Perl and native code.
 //!
 //! Nothing is changed: memory is read by process_vm_readv(2). The stack pointer and program counter of a blocked thread are in
 //! /proc/PID/task/TID/syscall, so its native stack is found without stopping it; those of one that runs are known
-//! while it is stopped (`profile`). `python` and `ruby` read the interpreter's own frames; `native` unwinds.
+//! while it is stopped (`profile`). `python`, `ruby` and `perl` read the interpreter's own frames; `native` unwinds.
 
 mod maps;
 mod module;
 mod native;
+mod perl;
 mod python;
 mod python_lines;
 mod python_versions;
@@ -84,6 +85,10 @@ pub enum Found<T> {
 }
 
 impl<T> Found<T> {
+    fn or_else(self, other: impl FnOnce() -> Found<T>) -> Found<T> {
+        if matches!(self, Found::Other) { other() } else { self }
+    }
+
     fn map<U>(self, change: impl FnOnce(T) -> U) -> Found<U> {
         match self {
             Found::Other => Found::Other,
@@ -98,15 +103,16 @@ impl<T> Found<T> {
 pub enum Interpreter {
     Python(python::Interpreter),
     Ruby(ruby::Interpreter),
+    Perl(perl::Interpreter),
 }
 
 impl Interpreter {
     /// Finds the interpreter of a process.
     pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
-        match python::find(maps, modules).map(Interpreter::Python) {
-            Found::Other => ruby::find(maps, modules).map(Interpreter::Ruby),
-            found => found,
-        }
+        python::find(maps, modules)
+            .map(Interpreter::Python)
+            .or_else(|| ruby::find(maps, modules).map(Interpreter::Ruby))
+            .or_else(|| perl::find(maps, modules).map(Interpreter::Perl))
     }
 
     /// Returns the stacks of those threads that run its language and are `wanted`.
@@ -114,6 +120,17 @@ impl Interpreter {
         match self {
             Interpreter::Python(python) => python.stacks(maps, wanted),
             Interpreter::Ruby(ruby) => ruby.stacks(maps, wanted),
+            Interpreter::Perl(perl) => perl.stacks(maps, wanted),
+        }
+    }
+
+    /// Whether a function of the interpreter is the one that executes the program's code: what it calls works for the
+    /// innermost line.
+    pub fn is_loop(self, function: &str) -> bool {
+        match self {
+            Interpreter::Python(_) => function == "_PyEval_EvalFrameDefault",
+            Interpreter::Ruby(_) => matches!(function, "vm_exec_core" | "vm_exec" | "rb_vm_exec"),
+            Interpreter::Perl(_) => matches!(function, "Perl_runops_standard" | "Perl_runops_debug"),
         }
     }
 }
