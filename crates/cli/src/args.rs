@@ -465,6 +465,10 @@ Examples:
   pelton time --runs 10 --json -o base.json 'sort f'
                                        a record to compare with
   pelton compare --baseline base.json  on a later day: status 1 if it is slower
+  pelton compare --html p.html 'a' 'b' a page: both timelines, one above the other
+  pelton compare --html p.html a.json b.json
+                                       two records that `pelton time --timeline
+                                       --json` wrote; nothing is run
 
 Both texts are run several times, so they should only print. Standard input is
 given to every run if it is a file.
@@ -472,7 +476,8 @@ given to every run if it is a file.
 Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if
 the output is not the same; 2 if pelton could not compare; 130 if interrupted.")]
 pub struct CompareArgs {
-    /// Shell text as it is now. With --baseline it may be left out: the record's text
+    /// Shell text as it is now; or, if AFTER is one too, a record of `pelton time --json`. With --baseline it may be left
+    /// out: the record's text
     #[arg(required_unless_present = "baseline")]
     pub before: Option<OsString>,
 
@@ -483,6 +488,11 @@ pub struct CompareArgs {
     /// one text. Their outputs are not compared
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input_scale", "after"], value_hint = ValueHint::FilePath)]
     pub baseline: Option<PathBuf>,
+
+    /// Write both to FILE, one page for a browser: what each stage did when, BEFORE above AFTER with the same time axis. Texts
+    /// are run once more for it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input_scale", "baseline"], value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
 
     /// How many times to run each
     #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]

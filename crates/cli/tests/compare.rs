@@ -127,3 +127,53 @@ fn what_cannot_be_compared_is_refused() {
         says(&err, &[part]);
     }
 }
+
+/// Returns the data that a page draws.
+fn drawn(page: &Path) -> Value {
+    let page = std::fs::read_to_string(page).expect("a page");
+    let (_, data) = page.split_once(r#"<script id="data" type="application/json">"#).expect("data");
+    serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON")
+}
+
+#[test]
+fn two_records_become_one_page_and_nothing_is_run() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let record = |name: &str, text: &str| {
+        let mut pelton = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        pelton.args(["time", "--timeline", "--json", "-o", name, text]).current_dir(dir.path());
+        assert!(pelton.output().expect("pelton ends").status.success());
+    };
+    record("a.json", "echo x >> ran; sleep 0.2 | cat");
+    record("b.json", "sleep 0.1 | cat");
+    let output = compare(dir.path(), &["a.json", "b.json", "--html", "both.html"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    says(&said, &["BEFORE", "AFTER", "sleep 0.1", "of one run each: real "]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(std::fs::read(dir.path().join("ran")).expect("written once"), b"x\n");
+    let data = drawn(&dir.path().join("both.html"));
+    let texts: Vec<_> =
+        data["pipelines"].as_array().expect("both").iter().map(|one| one["text"].clone()).collect();
+    assert_eq!(texts, ["before: echo x >> ran", "before: sleep 0.2 | cat", "after: sleep 0.1 | cat"]);
+    assert!(data["wall"].as_u64() >= Some(200_000_000), "the longer of both: {}", data["wall"]);
+    // A page is no record; a record of another form is refused.
+    let refused = |args: &[&str], part: &str| {
+        let output = compare(dir.path(), args);
+        says(&String::from_utf8_lossy(&output.stderr), &[part]);
+        assert_eq!(output.status.code(), Some(2));
+    };
+    refused(&["a.json", "both.html"], "`both.html` is a page");
+    std::fs::write(dir.path().join("other.json"), "{\"a\": 1}").expect("written");
+    refused(&["a.json", "other.json"], "`other.json` is no record of `pelton time`");
+}
+
+#[test]
+fn two_texts_are_drawn_beside_each_other() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output =
+        compare(dir.path(), &["--runs", "1", "--html", "both.html", "sleep 0.1 | sort", "sort | cat"]);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let data = drawn(&dir.path().join("both.html"));
+    let stages = |at: usize| data["pipelines"][at]["stages"].as_array().expect("stages").len();
+    assert_eq!([stages(0), stages(1)], [2, 2]);
+    assert!(!data["pipelines"][0]["stages"][0]["slices"].as_array().expect("drawn").is_empty());
+}

@@ -17,6 +17,7 @@
 use pelton_record::{Change, Comparison, Direction, Growth, JudgementKind, Outputs, Run};
 
 use crate::Style;
+use crate::formats::html;
 use crate::paint::{Pieces, Role};
 use crate::prose::Paragraph;
 use crate::{text, units};
@@ -36,6 +37,12 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
     let notes = comparison.notes.iter().flat_map(|note| paragraph("  ", Role::Dim, note).lines(style));
     lines.extend(notes);
     lines.iter().map(|line| line.line(style.color)).collect()
+}
+
+/// Renders a comparison as a page for a browser: a run of BEFORE above a run of AFTER, with the same time axis.
+pub fn comparison_page(compared: &Comparison, before: &Run, after: &Run) -> String {
+    let style = Style { width: Some(132), color: false, unicode: true, all: false };
+    html::beside(&headline(compared), &comparison(compared, &style), before, after)
 }
 
 fn paragraph(label: &'static str, role: Role, text: &str) -> Paragraph {
@@ -63,7 +70,10 @@ fn table(comparison: &Comparison, style: &Style) -> Vec<Pieces> {
     let dots = if style.unicode { "…" } else { ".." };
     let interval = |it: &Change| format!("{}{dots}{}", digits(it.low), digits(it.high));
     let sure = format!("{} confidence", units::percent(comparison.real.confidence));
-    lines.push(row(Role::Dim, &sure, changes.map(interval), room, style));
+    // Of one run there is no interval.
+    if comparison.real.confidence > 0.0 {
+        lines.push(row(Role::Dim, &sure, changes.map(interval), room, style));
+    }
     lines
 }
 
@@ -106,6 +116,11 @@ fn headline(comparison: &Comparison) -> String {
         .map(|(name, change)| format!("{name} {}", times(change)))
         .collect();
     match changes.as_slice() {
+        [] if comparison.real.confidence == 0.0 => {
+            let changes: Vec<String> =
+                told.iter().map(|(name, change)| format!("{name} {}", times(change))).collect();
+            format!("of one run each: {}; several runs would tell a change from chance", changes.join(", "))
+        }
         [] => judgement.headline.clone(),
         _ => format!("{} ({})", judgement.headline, changes.join(", ")),
     }

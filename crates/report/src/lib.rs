@@ -36,7 +36,7 @@ mod threads;
 pub mod units;
 mod what_if;
 
-pub use comparison::{comparison, growths};
+pub use comparison::{comparison, comparison_page, growths};
 pub use formats::{Format, UnknownFormat, json::compact, json::pretty, json::schema, render};
 pub use kept_lines::{kept_line, kept_lines};
 pub use style::Style;

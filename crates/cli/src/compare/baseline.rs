@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// Per cent below which a change is none: machines of different days differ by some.
-const THRESHOLD: f64 = 10.0;
+pub const THRESHOLD: f64 = 10.0;
 
 /// Measures the text of the record, or another one, and compares.
 ///
@@ -26,6 +26,11 @@ pub fn run(
     color: When,
 ) -> Result<Ending, Failure> {
     let record = read(file)?;
+    if record.repeats.is_none() {
+        let name = file.display();
+        return Err(Failure::new(format!("`{name}` holds a single run, which tells no change from chance"))
+            .with_help(advice(file)));
+    }
     let before = pelton_run::each_run(&record);
     let text = args.before.as_deref().unwrap_or(OsStr::new(&record.text));
     let source = resolve(text, args, environment, color)?;
@@ -51,12 +56,18 @@ pub fn run(
     end(&comparison, args, color)
 }
 
-fn read(file: &Path) -> Result<Run, Failure> {
+/// Reads a record.
+pub fn read(file: &Path) -> Result<Run, Failure> {
     let name = file.display();
-    let advice = format!("pelton time --runs 10 --json -o {name} 'sort FILE | uniq -c'");
+    let advice = advice(file);
     let bytes = std::fs::read(file).map_err(|error| {
         Failure::io(format!("cannot read the record `{name}`"), &error).with_help(&advice)
     })?;
+    if bytes.starts_with(b"<!doctype html>") {
+        return Err(Failure::new(format!("`{name}` is a page, which holds only what it draws")).with_help(
+            "the records of the runs: pelton time --timeline --json -o a.json 'sort FILE | uniq -c'",
+        ));
+    }
     let record: Run = serde_json::from_slice(&bytes).map_err(|error| {
         Failure::new(format!("`{name}` is no record of `pelton time`: {error}")).with_help(&advice)
     })?;
@@ -67,11 +78,12 @@ fn read(file: &Path) -> Result<Run, Failure> {
         ))
         .with_help(advice));
     }
-    if record.repeats.is_none() {
-        return Err(Failure::new(format!("`{name}` holds a single run, which tells no change from chance"))
-            .with_help(advice));
-    }
     Ok(record)
+}
+
+/// Returns how to write a record.
+fn advice(file: &Path) -> String {
+    format!("pelton time --runs 10 --json -o {} 'sort FILE | uniq -c'", file.display())
 }
 
 fn notes(file: &Path, record: &Run, after: &[Run], of_input: Option<String>) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod hidden_output;
+mod records;
 mod scale;
 
 use crate::args::CompareArgs;
@@ -9,7 +10,7 @@ use crate::check::{Comparer, same_messages};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::misunderstood::as_word;
-use crate::output;
+use crate::output::{self, OutputTarget};
 use crate::shared_options::SourceArgs;
 use crate::source::{self, Source};
 use crate::terminal::When;
@@ -18,9 +19,10 @@ use crate::time::{Input, Measured, measure};
 use hidden_output::{Kept, with_hidden_output};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
 use pelton_run::script::quoted;
-use pelton_run::{Compared, Environment, Options};
+use pelton_run::{Compared, Environment, Observing, Options};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::Path;
 
 /// Bytes of kept output read at a time.
 const CHUNK: usize = 128 * 1024;
@@ -39,11 +41,18 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
         return scale::run(args, &environment, color);
     }
     let before = args.before.clone().unwrap_or_default();
+    if records::are_records(&before, args.after.as_deref()) {
+        return records::run(args, [&before, args.after.as_deref().unwrap_or_default()], color);
+    }
     let after = args.after.clone().unwrap_or_else(|| by_pelton(&before, &environment));
     let texts = [resolve(&before, args, &environment, color)?, resolve(&after, args, &environment, color)?];
     let input = Input::hold()?;
     let session = Session { given: [before, after], texts, environment: &environment, input };
     let Some(comparison) = session.run(args)? else { return Ok(Ending::Status(INTERRUPTED)) };
+    if let Some(file) = &args.html {
+        let Some([before, after]) = session.drawn()? else { return Ok(Ending::Status(INTERRUPTED)) };
+        page(file, &comparison, &before, &after)?;
+    }
     end(&comparison, args, color)
 }
 
@@ -56,6 +65,12 @@ fn by_pelton(text: &OsStr, environment: &Environment) -> OsString {
         }
     };
     format!("{} run {}", as_word(&program), quoted(&text.to_string_lossy())).into()
+}
+
+/// Writes the page of a comparison, with a run of each.
+fn page(file: &Path, comparison: &Comparison, before: &Run, after: &Run) -> Result<(), Failure> {
+    let page = pelton_report::comparison_page(comparison, before, after);
+    OutputTarget::prepare(Some(file))?.write(&page)
 }
 
 /// Shows a comparison; its judgement is the status.
@@ -135,6 +150,17 @@ impl Session<'_> {
     fn measure(&self, side: usize) -> Result<Measured, Failure> {
         self.input.rewind()?;
         measure(&self.texts[side], self.environment, Options::FAITHFULLY)
+    }
+
+    /// Runs each once more, with what it does in the course of time; `None` if interrupted.
+    fn drawn(&self) -> Result<Option<[Run; 2]>, Failure> {
+        let draw = |side: usize| {
+            self.input.rewind()?;
+            let options = Options { observing: Observing::Timeline, ..Options::FAITHFULLY };
+            with_hidden_output(|| measure(&self.texts[side], self.environment, options))
+        };
+        let [before, after] = [draw(0)?, draw(1)?];
+        Ok((!before.interrupted && !after.interrupted).then_some([before.run, after.run]))
     }
 
     /// Compares the outputs; `None` if interrupted.

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 const RELIST_NS: u64 = 30_000_000;
 /// The most processes sampled.
 const MOST_PROCESSES: usize = 64;
-/// Looks take at most this part of the time, on the whole. One may take longer: programs and libraries are read once.
+/// Looks take at most this part of the time of one CPU, on the whole. One may take longer: programs and libraries are read once.
 const COST: u64 = 40;
 const LONGEST_PAUSE_NS: u64 = 50_000_000;
 
@@ -66,6 +66,7 @@ impl Profiler {
             self.list();
             self.listed_ns = now_ns;
         }
+        let begin_cpu_ns = clock::thread_cpu_ns();
         self.looks += 1;
         self.last_ns = now_ns;
         for process in self.processes.values_mut() {
@@ -74,7 +75,7 @@ impl Profiler {
                 self.folded.add(process, sample.frames);
             }
         }
-        let took_ns = clock::now_ns() - now_ns;
+        let took_ns = clock::thread_cpu_ns() - begin_cpu_ns;
         self.not_before_ns = clock::now_ns() + (COST * took_ns).min(LONGEST_PAUSE_NS);
     }
 

@@ -4,7 +4,7 @@
 
 use pelton_record::diagnosis::Frame;
 use pelton_record::profile::{Profile, StackCount};
-use pelton_record::{Pipeline, Slice, Stage};
+use pelton_record::{Pipeline, Run, Slice, Stage};
 use serde_json::{Value, json};
 
 use super::{Style, Subject, table};
@@ -14,23 +14,43 @@ const PAGE: &str = include_str!("timeline.html");
 /// The part of the page that draws flame graphs.
 const FLAME: &str = include_str!("flame.js");
 
+/// The table of a page has this width.
+const TABLE: Style = Style { width: Some(132), color: false, unicode: true, all: false };
+
 /// Renders a record as a page.
 pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
     let run = subject.shown;
-    let mut stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+    page(&run.text, &run.verdict.headline, &table::render(subject, &TABLE), &[("", run)])
+}
+
+/// Renders two records as one page: the first above the second, with the same time axis. `table` is what is said of both.
+pub fn beside(headline: &str, table: &str, before: &Run, after: &Run) -> String {
+    let title = match before.text == after.text {
+        true => format!("{}: before and after", before.text),
+        false => format!("before: {}   after: {}", before.text, after.text),
+    };
+    page(&title, headline, table, &[("before: ", before), ("after: ", after)])
+}
+
+/// Renders a page of runs, each with what stands before the texts of its pipelines.
+fn page(title: &str, headline: &str, table: &str, runs: &[(&str, &Run)]) -> String {
+    let mut pipelines = Vec::new();
+    let mut bottlenecks = Vec::new();
+    for (label, run) in runs {
+        let found = run.verdict.bottleneck.as_ref();
+        bottlenecks.extend(found.map(|found| [pipelines.len() + found.pipeline, found.stage]));
+        pipelines.extend(run.pipelines.iter().map(|one| pipeline(label, one)));
+    }
+    let mut stages = runs.iter().flat_map(|(_, run)| &run.pipelines).flat_map(|pipeline| &pipeline.stages);
     let has_profile = stages.any(|stage| stage.profile.is_some());
-    let style = Style { width: Some(132), color: false, unicode: true, all: false };
-    let data = json!({
-        "wall": run.wall_ns,
-        "bottleneck": run.verdict.bottleneck.as_ref().map(|found| [found.pipeline, found.stage]),
-        "pipelines": run.pipelines.iter().map(pipeline).collect::<Vec<_>>(),
-    });
+    let wall_ns = runs.iter().map(|(_, run)| run.wall_ns).max().unwrap_or(0);
+    let data = json!({"wall": wall_ns, "bottlenecks": bottlenecks, "pipelines": pipelines});
     // Without `<`, nothing can end the script element or begin a comment in it.
     let data = super::json::compact(&data).trim_end().replace('<', "\\u003c");
     filled(&[
-        ("title", shown(&run.text)),
-        ("headline", shown(&run.verdict.headline)),
-        ("table", text::escaped(&table::render(subject, &style))),
+        ("title", shown(title)),
+        ("headline", shown(headline)),
+        ("table", text::escaped(table)),
         ("data", data),
         ("flame", if has_profile { FLAME.to_owned() } else { String::new() }),
     ])
@@ -49,13 +69,13 @@ fn filled(values: &[(&str, String)]) -> String {
     out + rest
 }
 
-fn pipeline(pipeline: &Pipeline) -> Value {
+fn pipeline(label: &str, pipeline: &Pipeline) -> Value {
     let pipes: Vec<Value> = pipeline.pipes.iter().map(|pipe| {
         let fills = pipe.over_time.iter().map(|fill| json!([fill.start_ns, fill.length_ns, fill.bytes, fill.full_share]));
         json!({"writer": pipe.writer, "capacity": pipe.capacity_bytes.unwrap_or(65_536), "fills": fills.collect::<Vec<_>>()})
     }).collect();
     json!({
-        "text": text::printable(&pipeline.text, true),
+        "text": format!("{label}{}", text::printable(&pipeline.text, true)),
         "stages": pipeline.stages.iter().map(stage).collect::<Vec<_>>(),
         "pipes": pipes,
     })
@@ -113,7 +133,6 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::samples;
-    use pelton_record::Run;
 
     fn shown_page(run: &Run) -> String {
         render(&samples::subject(run), &Style::default())
