@@ -2,6 +2,7 @@
 
 use crate::copy::CopyArgs;
 use crate::find::FindArgs;
+use crate::history::{self, BudgetArg};
 use crate::json::JsonArgs;
 use crate::shared_options::{PassArgs, ReportArgs, SourceArgs, SwitchArgs, parse_interval};
 use crate::size::parse_size;
@@ -266,6 +267,10 @@ Examples:
   pelton time --inside 2 'a | work.py | b'      which lines of work.py cost most
   pelton time --live 'a | b' > out              the same figures while it runs
   pelton time -p 'a | b'                        as POSIX `time -p`
+  pelton time --history nightly --budget real=+20% 'a | b'
+                                                keep its figures; fail if it is
+                                                slower than before
+  pelton time --history nightly                 the runs so far
 
 Columns: real, user and sys time; CPU is (user+sys)/real; peak mem the largest
 resident set; in and out the bytes read and written by system calls, the program
@@ -273,7 +278,8 @@ loader's included. A figure the kernel would not give is shown as unknown, not
 as 0.
 
 Exit status: the pipeline's own, or its death by a signal; 2 if pelton refuses
-the text or cannot write the report; 126 or 127 as from a shell.")]
+the text or cannot write the report; 3 if it succeeded over a --budget; 126 or
+127 as from a shell.")]
 pub struct TimeArgs {
     #[command(flatten)]
     pub source: SourceArgs,
@@ -349,6 +355,16 @@ pub struct TimeArgs {
     #[arg(long, value_name = "N", value_parser = parse_profiled,
           conflicts_with_all = ["runs", "warmup", "threads", "syscalls", "exact", "arrivals", "outside"])]
     pub inside: Option<Profiled>,
+
+    /// Keep the figures of this run under NAME, say how they compare with the earlier ones, and draw their course. Without a
+    /// pipeline, list the runs of NAME. They are in $XDG_STATE_HOME/pelton/history
+    #[arg(long, value_name = "NAME", value_parser = history::parse_name)]
+    pub history: Option<String>,
+
+    /// Fail, with status 3, if the pipeline succeeds but uses more: real=2s, cpu=30s (user+sys), mem=500M; with --history also
+    /// real=+20%, more than the median of the earlier runs. May be repeated, or several separated by commas
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',', value_parser = history::parse_budget)]
+    pub budget: Vec<BudgetArg>,
 
     /// Print the JSON schema of the record, and run nothing
     #[arg(long, exclusive = true)]

@@ -18,6 +18,7 @@ mod failure;
 mod find;
 mod gain;
 mod guard;
+mod history;
 mod init;
 mod inside;
 mod json;

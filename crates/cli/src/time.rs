@@ -5,6 +5,7 @@ use crate::arrivals::Stamps;
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::gain;
+use crate::history;
 use crate::inside;
 use crate::lines::Scripted;
 use crate::misunderstood;
@@ -29,6 +30,12 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         output::print(&format!("{:#}\n", pelton_report::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
+    history::check(args)?;
+    if let Some(name) =
+        args.history.as_deref().filter(|_| args.source.words.is_empty() && args.source.file.is_none())
+    {
+        return history::show(name, args, color);
+    }
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
     if args.exact {
@@ -52,7 +59,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
     let mut gains = false;
-    let measured = if args.runs == 1 && args.warmup == 0 {
+    let mut measured = if args.runs == 1 && args.warmup == 0 {
         let observing = match () {
             () if args.threads => Observing::Threads,
             () if args.syscalls => Observing::Syscalls,
@@ -95,12 +102,15 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     } else {
         measure_several(args, &source, &environment)?
     };
+    // If it cannot be kept, the report is shown all the same.
+    let kept = if measured.interrupted { Ok(()) } else { history::add(&mut measured.run, args) };
     let on_screen = matches!(place, OutputTarget::Stderr) && args.report.format() == Format::Table;
     show(place, &args.report, color, &measured.run)?;
     let style = Look::of_file(When::Never).style(args.report.all);
     for (page, format) in pages {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
     }
+    kept?;
     if gains && on_screen && !measured.interrupted {
         let ending = offer::run_natively(&source, &environment, &args.report, color)?;
         return Ok(ending.unwrap_or_else(|| measured.ending()));
@@ -148,10 +158,12 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Returns how pelton ends.
+    /// Returns how pelton ends: as the pipeline, unless it succeeded and exceeded a budget.
     pub fn ending(&self) -> Ending {
+        let is_exceeded = self.run.budgets.iter().any(|budget| budget.is_exceeded);
         match self.died_by {
             Some(signal) => Ending::Signal(signal),
+            None if is_exceeded && self.run.exit_status == 0 => Ending::Status(history::OVER_BUDGET),
             None => Ending::Status(self.run.exit_status),
         }
     }

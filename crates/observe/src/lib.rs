@@ -10,6 +10,7 @@ mod compare;
 pub mod doctor;
 pub mod foreground;
 pub mod guard;
+pub mod history;
 pub mod inside;
 mod live;
 mod native_pass;

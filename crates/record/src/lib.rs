@@ -14,6 +14,7 @@ mod comparison;
 mod cost;
 pub mod diagnosis;
 pub mod guard;
+pub mod history;
 pub mod inside;
 mod lines;
 pub mod live;
@@ -94,6 +95,12 @@ pub struct Run {
     /// What the longest pipeline would take with faster stages, if that was asked for (`pelton time --what-if`).
     #[serde(default)]
     pub what_if: Option<WhatIf>,
+    /// The runs that are kept under a name, if that was asked for (`pelton time --history`).
+    #[serde(default)]
+    pub history: Option<history::History>,
+    /// The limits that were set (`pelton time --budget`).
+    #[serde(default)]
+    pub budgets: Vec<history::Budget>,
     /// Of a line that was typed in an interactive shell (`pelton last`): when it was first sampled, nanoseconds after its
     /// start. Its rows are the programs that were seen, each with the kernel's accounts of its whole life as of its last
     /// sample; `total` has the CPU time of all that the shell reaped.
@@ -123,6 +130,8 @@ impl Default for Run {
             arrivals: None,
             lines: None,
             what_if: None,
+            history: None,
+            budgets: Vec::new(),
             sampled_from_ns: None,
         }
     }

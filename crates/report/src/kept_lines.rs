@@ -14,7 +14,7 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// Renders what stands above the table of a line: its text, and how long ago it ended.
 pub fn kept_line(run: &Run, now_unix_ms: u64, style: &Style) -> String {
-    let mut line = Pieces::one(Role::Dim, format!("{}: ", ago(run, now_unix_ms)));
+    let mut line = Pieces::one(Role::Dim, format!("{}: ", ago(ended_ms(run), now_unix_ms)));
     line.push(Role::Plain, shortened(run, line.width(), style));
     line.line(style.color)
 }
@@ -24,7 +24,7 @@ pub fn kept_lines(runs: &[&Run], now_unix_ms: u64, style: &Style) -> String {
     let rows = runs.iter().enumerate().map(|(i, run)| {
         let time = units::seconds(run.wall_ns);
         let mut line = Pieces::one(Role::Strong, format!("{:>3}", i + 1));
-        line.push(Role::Dim, format!("  {:>14}", ago(run, now_unix_ms)));
+        line.push(Role::Dim, format!("  {:>14}", ago(ended_ms(run), now_unix_ms)));
         line.push(Role::Plain, format!("  {time:>8}  "));
         line.push(Role::Plain, shortened(run, line.width(), style));
         line.line(style.color)
@@ -42,9 +42,12 @@ fn shortened(run: &Run, before: usize, style: &Style) -> String {
     })
 }
 
-/// Says how long ago a line ended.
-fn ago(run: &Run, now_unix_ms: u64) -> String {
-    let ended_ms = run.started_unix_ms + run.wall_ns / 1_000_000;
+fn ended_ms(run: &Run) -> u64 {
+    run.started_unix_ms + run.wall_ns / 1_000_000
+}
+
+/// Says how long ago a moment was.
+pub fn ago(ended_ms: u64, now_unix_ms: u64) -> String {
     let counted = |n: u64, unit: &str| format!("{n} {unit} ago");
     match now_unix_ms.saturating_sub(ended_ms) {
         ms if ms < MINUTE_MS => counted(ms / 1000, "s"),

@@ -12,6 +12,7 @@ mod comparison;
 pub mod diagnosis;
 pub mod formats;
 pub mod guard;
+mod history;
 mod inside;
 mod kept_lines;
 mod layout;
@@ -38,5 +39,6 @@ mod what_if;
 
 pub use comparison::{comparison, comparison_page, growths};
 pub use formats::{Format, UnknownFormat, json::compact, json::pretty, json::schema, render};
+pub use history::list as history;
 pub use kept_lines::{kept_line, kept_lines};
 pub use style::Style;

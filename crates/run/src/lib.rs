@@ -36,6 +36,7 @@ pub use measure::{assemble, conclude, correct_bytes, shown_text, this_machine};
 pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory, set_niceness, stays};
 pub use parts::{set_declared, set_part_bytes};
 pub use pelton_commands::stateless::Declared;
+pub use pelton_observe::history;
 pub use pelton_observe::inside::Launches;
 pub use pelton_observe::what_if::what_if;
 pub use pelton_observe::{Compared, compare, each_run, scaling_exponent, summarise};

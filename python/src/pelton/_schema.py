@@ -11,6 +11,13 @@ from typing import Any, ClassVar, Literal
 
 from ._record import Record
 
+# A figure that can be limited.
+BudgetFigure = Literal[
+    "real",
+    "cpu",
+    "mem",
+]
+
 # Who ran a stage.
 HowBy = Literal[
     "process",
@@ -105,7 +112,10 @@ class Run(Record):
     Attributes:
         arrivals: When lines came out of the first stage and out of the last, if that was asked
             for (`pelton time --arrivals`).
+        budgets: The limits that were set (`pelton time --budget`).
         exit_status: What the shell would return.
+        history: The runs that are kept under a name, if that was asked for (`pelton time
+            --history`).
         left_behind: Descendants that outlived their stage.
         lines: What each line of a script cost, if a script was run.
         machine: Where it ran.
@@ -148,6 +158,8 @@ class Run(Record):
     verdict: Verdict
     wall_ns: int
     arrivals: Arrivals | None = None
+    budgets: tuple[Budget, ...] | None = None
+    history: History | None = None
     lines: Lines | None = None
     repeats: Repeats | None = None
     sampled_from_ns: int | None = None
@@ -156,6 +168,8 @@ class Run(Record):
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
         "arrivals": ("one", "Arrivals"),
+        "budgets": ("many", "Budget"),
+        "history": ("one", "History"),
         "left_behind": ("one", "LeftBehind"),
         "lines": ("one", "Lines"),
         "machine": ("one", "Machine"),
@@ -199,6 +213,82 @@ class Batch(Record):
 
     at_ns: int
     lines: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Budget(Record):
+    """Describes a limit for a figure, and what the run used of it.
+
+    Attributes:
+        figure: The figure that is limited.
+        is_exceeded: Whether it used more.
+        limit: The limit, in nanoseconds or bytes; None if it is relative to runs of which there
+            are too few.
+        over_median: By how much it may exceed the median of the runs before, 0.2 for 20%; None
+            for a fixed limit.
+        used: What the run used.
+    """
+
+    figure: BudgetFigure
+    is_exceeded: bool
+    used: int
+    limit: int | None = None
+    over_median: float | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class History(Record):
+    """Describes the runs kept under one name.
+
+    Attributes:
+        name: The name.
+        runs: The oldest first; the last one is the run of this record.
+        verdict: How the last run compares with those before.
+    """
+
+    name: str
+    runs: tuple[KeptRun, ...]
+    verdict: str
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "runs": ("many", "KeptRun"),
+    }
+
+
+@dataclass(frozen=True)
+class KeptRun(Record):
+    """Describes the figures that are kept of a run, or the medians of several.
+
+    Attributes:
+        cores: Cores that it could use.
+        cpu: Processor model, if known.
+        exit_status: The pipeline's status.
+        host: Host name.
+        peak_rss_bytes: Largest resident set of any process.
+        started_unix_ms: Start, milliseconds since the Unix epoch.
+        sys_ns: CPU time in the kernel.
+        text: The shell text.
+        user_ns: CPU time in user mode.
+        wall_ns: Wall time.
+    """
+
+    cores: int
+    exit_status: int
+    host: str
+    peak_rss_bytes: int
+    started_unix_ms: int
+    sys_ns: int
+    text: str
+    user_ns: int
+    wall_ns: int
+    cpu: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -1731,6 +1821,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "Arrivals": Arrivals,
     "Batch": Batch,
     "Bottleneck": Bottleneck,
+    "Budget": Budget,
     "CallCount": CallCount,
     "ChannelFill": ChannelFill,
     "Command": Command,
@@ -1742,10 +1833,12 @@ CLASSES: Mapping[str, type[Record]] = {
     "Exact": Exact,
     "Finding": Finding,
     "Frame": Frame,
+    "History": History,
     "Holder": Holder,
     "How": How,
     "Inner": Inner,
     "Inside": Inside,
+    "KeptRun": KeptRun,
     "Killed": Killed,
     "LeftBehind": LeftBehind,
     "Line": Line,

@@ -3,7 +3,7 @@
 //! The shell tells a sampler, by files, when a line begins and ends (`sampler.rs`; the shell's part is in `init/`). The
 //! sampler keeps a record of each long line (`kept.rs`), which this verb shows.
 
-mod kept;
+pub mod kept;
 mod sampler;
 mod typed_text;
 

@@ -21,7 +21,7 @@ use super::{Style, Subject};
 use crate::{
     arrivals, by_line,
     columns::{self, BAR_HEAD, PIPE_HEAD, SPREAD_RANK},
-    inside,
+    history, inside,
     layout::Sheet,
     paint::{Pieces, Role},
     process_tree, profile, prose, syscalls, text, threads, what_if,
@@ -63,6 +63,14 @@ pub fn render(subject: &Subject<'_>, style: &Style) -> String {
     if let Some(found) = &whole.what_if {
         lines.push(Pieces::default());
         lines.extend(what_if::lines(whole, found, style));
+    }
+    if let Some(found) = &whole.history {
+        lines.push(Pieces::default());
+        lines.extend(history::lines(found, style));
+    }
+    if !whole.budgets.is_empty() {
+        lines.push(Pieces::default());
+        lines.extend(history::budgets(&whole.budgets, style));
     }
     for paragraphs in [prose::verdict(run, style), prose::notes(run, style)] {
         if !paragraphs.is_empty() {
