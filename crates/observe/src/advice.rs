@@ -5,13 +5,15 @@
 
 use crate::bottleneck::{Awaited, partner, waits_most_for};
 use crate::stage_label::label;
+use crate::surroundings;
 use crate::what_if::{Predictor, seconds};
 use pelton_record::{Bottleneck, BottleneckKind, How, Pipeline, Run, Stage};
 
 type Rule = fn(&Scene<'_>) -> Option<String>;
 
 /// The first rule with a result wins: the most specific come first.
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
+    memory_is_short,
     others_have_the_cpus,
     threads_in_turns,
     waits_elsewhere,
@@ -25,7 +27,7 @@ const RULES: [Rule; 10] = [
 ];
 
 /// Rules that still apply where pelton has rewritten what it can.
-const FOR_NATIVE: [Rule; 3] = [others_have_the_cpus, waits_elsewhere, sort_by_bytes];
+const FOR_NATIVE: [Rule; 4] = [memory_is_short, others_have_the_cpus, waits_elsewhere, sort_by_bytes];
 
 struct Scene<'a> {
     run: &'a Run,
@@ -57,6 +59,14 @@ impl Scene<'_> {
 /// Other stages matter if one of them, free, leaves less than this share of the time.
 const STILL_MOST: f64 = 0.9;
 
+fn memory_is_short(scene: &Scene<'_>) -> Option<String> {
+    let share = surroundings::short_of_memory(scene.run)?;
+    Some(format!(
+        "find out who needs the memory: for {:.0}% of the time, processes of this machine waited for memory to be freed or read back",
+        100.0 * share
+    ))
+}
+
 fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
     let turns = scene.stage.threads.as_ref()?.turns.as_ref()?;
     Some(format!(
@@ -69,6 +79,9 @@ fn threads_in_turns(scene: &Scene<'_>) -> Option<String> {
 fn others_have_the_cpus(scene: &Scene<'_>) -> Option<String> {
     (scene.bottleneck.kind == BottleneckKind::WaitsForCpu).then(|| {
         let here = scene.here();
+        if surroundings::held_back_by(scene.run).is_some() {
+            return format!("raise the CPU limit of the container or cgroup; under it only less work helps, first of all in {here}");
+        }
         format!(
             "measure again when the machine is quiet; until then less work helps most, first of all in {here}"
         )
@@ -84,6 +97,14 @@ fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
             }
             Awaited::Time => format!("let {here} sleep for less, or not at all, if you can: more CPU will not help"),
             Awaited::Lock => format!("find the process or thread that holds the lock {here} waits for: more CPU will not help"),
+            Awaited::InputOrOutput if let Some((disk, share)) = surroundings::busy_disk(scene.run) => {
+                let moved = (disk.read_bytes + disk.written_bytes) as f64 / 1e6;
+                format!(
+                    "{here} waits for the disk {}, which was busy for {:.0}% of the time and moved {moved:.0} MB: fewer bytes help (compressed input, fewer columns), or input that is in memory already",
+                    disk.name,
+                    100.0 * share
+                )
+            }
             Awaited::InputOrOutput => {
                 format!("find out which file or host {here} waits for: more CPU will not help")
             }
@@ -154,6 +175,10 @@ fn two_share_the_pace(scene: &Scene<'_>) -> Option<String> {
 fn idle_cores(scene: &Scene<'_>) -> Option<String> {
     if !scene.computes() {
         return None;
+    }
+    if let Some(limit) = surroundings::held_back_by(scene.run) {
+        let (here, limit) = (scene.here(), surroundings::limit_in_words(limit));
+        return Some(format!("raise the limit, or do less work, first of all in {here}: {limit}"));
     }
     // Other programs may use the cores that this run left idle.
     let left = f64::from(scene.run.machine.cores) - scene.cores_used;

@@ -21,6 +21,7 @@ mod repeats;
 mod scaling_exponent;
 mod stack;
 mod stage_label;
+pub mod surroundings;
 mod tree;
 mod verdict;
 mod watch;

@@ -5,6 +5,7 @@
 use crate::advice;
 use crate::bottleneck::{self, Awaited, partner, waits_most_for};
 use crate::stage_label::label;
+use crate::surroundings;
 use crate::tree::findings::tell;
 use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Stage, Verdict};
 
@@ -94,7 +95,11 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
         }
         BottleneckKind::WaitsForCpu => {
             format!(
-                "it wanted a CPU for {share:.0}% of the {whole}, and had one for {cpu:.0}%: other stages or programs took the rest"
+                "it wanted a CPU for {share:.0}% of the {whole}, and had one for {cpu:.0}%: {}",
+                surroundings::held_back_by(run).map_or_else(
+                    || "other stages or programs took the rest".to_owned(),
+                    surroundings::limit_in_words
+                )
             )
         }
         BottleneckKind::WaitsElsewhere => format!(

@@ -23,6 +23,7 @@ mod pipes;
 pub mod process_tree;
 pub mod profile;
 mod span;
+pub mod surroundings;
 pub mod syscalls;
 pub mod threads;
 mod timeline;
@@ -95,6 +96,9 @@ pub struct Run {
     /// What the longest pipeline would take with faster stages, if that was asked for (`pelton time --what-if`).
     #[serde(default)]
     pub what_if: Option<WhatIf>,
+    /// What the machine and the cgroup did to it.
+    #[serde(default)]
+    pub surroundings: Option<surroundings::Surroundings>,
     /// The runs that are kept under a name, if that was asked for (`pelton time --history`).
     #[serde(default)]
     pub history: Option<history::History>,
@@ -130,6 +134,7 @@ impl Default for Run {
             arrivals: None,
             lines: None,
             what_if: None,
+            surroundings: None,
             history: None,
             budgets: Vec::new(),
             sampled_from_ns: None,

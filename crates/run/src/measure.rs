@@ -25,6 +25,7 @@ pub fn assemble(
         wall_ns: execution.wall_ns,
         exit_status: execution.status,
         left_behind: execution.left_behind.clone(),
+        surroundings: execution.surroundings.clone(),
         observer: execution.observer.clone(),
         ..Run::default()
     };

@@ -134,6 +134,7 @@ class Run(Record):
             has the CPU time of all that the shell reaped.
         shell: The shell that judged it, and that ran what pelton did not run itself.
         started_unix_ms: Wall-clock start, milliseconds since the Unix epoch.
+        surroundings: What the machine and the cgroup did to it.
         text: The shell text as given, or the command's words joined by blanks if it was given
             as words.
         total: The sum of all rows and of `Run.left_behind`; its `wall_ns` is the run's.
@@ -163,6 +164,7 @@ class Run(Record):
     lines: Lines | None = None
     repeats: Repeats | None = None
     sampled_from_ns: int | None = None
+    surroundings: Surroundings | None = None
     what_if: WhatIf | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -177,6 +179,7 @@ class Run(Record):
         "observer": ("one", "Observer"),
         "pipelines": ("many", "Pipeline"),
         "repeats": ("one", "Repeats"),
+        "surroundings": ("one", "Surroundings"),
         "total": ("one", "Cost"),
         "verdict": ("one", "Verdict"),
         "what_if": ("one", "WhatIf"),
@@ -1645,6 +1648,88 @@ class StageRepeats(Record):
 
 
 @dataclass(frozen=True)
+class Surroundings(Record):
+    """Describes what happened around a run, from its start to its end.
+
+    Attributes:
+        cpu_limit: The CPU limit of its cgroup, or of one around that, which held it back most;
+            None without a limit.
+        disks: The disks that were used, the busiest first.
+        pressure: How long processes of the whole machine stalled; None if the kernel does not
+            count it.
+    """
+
+    disks: tuple[Disk, ...]
+    cpu_limit: CpuLimit | None = None
+    pressure: Pressure | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "cpu_limit": ("one", "CpuLimit"),
+        "disks": ("many", "Disk"),
+        "pressure": ("one", "Pressure"),
+    }
+
+
+@dataclass(frozen=True)
+class CpuLimit(Record):
+    """Describes a limit of CPU time: so much in each period.
+
+    Attributes:
+        cores: CPU time per wall time.
+        periods: Periods in which the cgroup had something to do.
+        throttled_ns: For how long its CPUs stood still then, summed over CPUs.
+        throttled_periods: Of these, periods in which the limit was used up before the end.
+    """
+
+    cores: float
+    periods: int
+    throttled_ns: int
+    throttled_periods: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Disk(Record):
+    """Describes what a disk did.
+
+    Attributes:
+        busy_ns: For how long it had requests.
+        name: Its name in /dev.
+        read_bytes: Bytes read from it.
+        written_bytes: Bytes written to it.
+    """
+
+    busy_ns: int
+    name: str
+    read_bytes: int
+    written_bytes: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
+class Pressure(Record):
+    """Describes for how long at least one process of the machine stalled (pressure stall information).
+
+    Attributes:
+        cpu_ns: For a CPU.
+        io_ns: For a disk.
+        memory_ns: For memory that had to be reclaimed or read back first.
+    """
+
+    cpu_ns: int
+    io_ns: int
+    memory_ns: int
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _nested: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+
+@dataclass(frozen=True)
 class WhatIf(Record):
     """Describes predictions for one pipeline of a run (`pelton time --what-if`).
 
@@ -1826,8 +1911,10 @@ CLASSES: Mapping[str, type[Record]] = {
     "ChannelFill": ChannelFill,
     "Command": Command,
     "Cost": Cost,
+    "CpuLimit": CpuLimit,
     "Deadlock": Deadlock,
     "Diagnosis": Diagnosis,
+    "Disk": Disk,
     "Elsewhere": Elsewhere,
     "End": End,
     "Exact": Exact,
@@ -1851,6 +1938,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "PipeUse": PipeUse,
     "Pipeline": Pipeline,
     "Prediction": Prediction,
+    "Pressure": Pressure,
     "Process": Process,
     "ProcessTree": ProcessTree,
     "Profile": Profile,
@@ -1864,6 +1952,7 @@ CLASSES: Mapping[str, type[Record]] = {
     "Stage": Stage,
     "StageRepeats": StageRepeats,
     "StageWhatIf": StageWhatIf,
+    "Surroundings": Surroundings,
     "Syscall": Syscall,
     "Syscalls": Syscalls,
     "Thread": Thread,

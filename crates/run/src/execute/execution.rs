@@ -1,6 +1,7 @@
 //! The result of a run.
 
 use pelton_observe::inside::Launches;
+use pelton_record::surroundings::Surroundings;
 use pelton_record::{LeftBehind, Observer, Pipeline};
 
 /// The result of a run.
@@ -19,6 +20,8 @@ pub struct Execution {
     pub wall_ns: u64,
     /// Descendants that outlived their stages.
     pub left_behind: LeftBehind,
+    /// What happened around it, if observed.
+    pub surroundings: Option<Surroundings>,
     /// The cost of measuring.
     pub observer: Observer,
     /// What the shell that ran the whole text started from which line, if requested.

@@ -4,6 +4,7 @@ use super::execution::Execution;
 use super::runner::{Ending, Runner, Start};
 use crate::rows::{Described, EndedProcess, Rows};
 use pelton_observe::Finished;
+use pelton_observe::surroundings::Counters;
 use pelton_record::{Observer, Pipeline, Span};
 use pelton_sys::clock;
 use pelton_sys::procfs;
@@ -64,6 +65,7 @@ impl Runner {
             let running = procfs::children(std::process::id());
             self.execution.left_behind.running =
                 running.iter().filter(|pid| !self.had_before.contains(pid)).count() as u32;
+            self.execution.surroundings = self.counters.as_ref().map(Counters::until_now);
             self.execution.observer = Observer {
                 cpu_ns: clock::own_cpu_ns() - self.own_cpu_at_start_ns,
                 rounds: self.pace.rounds(),

@@ -8,6 +8,7 @@ use crate::progress::{self, ShowProgress};
 use crate::rows::Account;
 use pelton_observe::inside::Family;
 use pelton_observe::probes::pipes::PipeProbe;
+use pelton_observe::surroundings::Counters;
 use pelton_observe::{Finished, Live, Pace, Watched};
 use pelton_record::How;
 use pelton_sys::follow::LinePlace;
@@ -30,6 +31,8 @@ pub(super) struct Runner {
     pub(super) start_ns: u64,
     pub(super) own_cpu_at_start_ns: u64,
     /// Idle time of the whole machine.
+    /// What happened around the text before its start, if observed.
+    pub(super) counters: Option<Counters>,
     pub(super) idle_at_start_ns: Option<u64>,
     /// The callback for progress.
     pub(super) show: Option<ShowProgress>,
@@ -75,6 +78,7 @@ impl Runner {
             pace: Pace::begin(),
             start_ns: clock::now_ns(),
             own_cpu_at_start_ns: clock::own_cpu_ns(),
+            counters: observing.measures().then(Counters::read),
             idle_at_start_ns: observing.measures().then(cpu_waits::idle_ns).flatten(),
             show: None,
             begun: 0,
