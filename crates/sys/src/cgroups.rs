@@ -42,7 +42,7 @@ fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
         let Some(below) = own.and_then(|path| Path::new(path).strip_prefix(mount.root).ok()) else {
             continue;
         };
-        let mut folder = mount.point.join(below);
+        let mut folder: PathBuf = mount.point.components().chain(below.components()).collect();
         while folder.starts_with(mount.point) {
             found.push(folder.clone());
             if !folder.pop() {
