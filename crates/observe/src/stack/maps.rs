@@ -10,6 +10,8 @@ pub struct Mapping {
     /// Where it starts in the file.
     pub offset: u64,
     pub executable: bool,
+    /// The inode of the file.
+    pub inode: u64,
     /// The file; empty for anonymous memory.
     pub path: String,
 }
@@ -48,9 +50,17 @@ impl Maps {
         self.all.iter().find(|one| one.path == path && one.offset == 0).map(|one| one.start)
     }
 
-    /// Returns the path by which this process can read the file: the other may have another root.
+    /// Returns the path by which this process can read the file. In another mount namespace, a path begins at the root there;
+    /// of a process that has changed its root, at this one's.
     pub fn readable(&self, path: &str) -> String {
-        format!("/proc/{}/root{}", self.pid, path.trim_end_matches(" (deleted)"))
+        let path = path.trim_end_matches(" (deleted)");
+        let there = format!("/proc/{}/root{path}", self.pid);
+        if std::path::Path::new(&there).exists() { there } else { path.to_owned() }
+    }
+
+    /// Returns the inode of the file `path`: containers have other files of the same name.
+    pub fn inode(&self, path: &str) -> u64 {
+        self.all.iter().find(|one| one.path == path).map_or(0, |one| one.inode)
     }
 
     /// Reads a number of 8 bytes.
@@ -86,12 +96,14 @@ fn parse(line: &str) -> Option<Mapping> {
     let (start, end) = words.next()?.split_once('-')?;
     let rights = words.next()?;
     let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-    let path = words.nth(2).unwrap_or_default().trim_start().to_owned();
+    let inode = words.nth(1)?.parse().ok()?;
+    let path = words.next().unwrap_or_default().trim_start().to_owned();
     Some(Mapping {
         start: u64::from_str_radix(start, 16).ok()?,
         end: u64::from_str_radix(end, 16).ok()?,
         offset,
         executable: rights.contains('x'),
+        inode,
         path,
     })
 }
@@ -105,8 +117,8 @@ mod tests {
         let line = "55e0c0a00000-55e0c0a02000 r-xp 00002000 fe:00 1234                       /usr/bin/a b";
         let mapping = parse(line).expect("parses");
         assert_eq!(
-            (mapping.offset, mapping.executable, mapping.path.as_str()),
-            (0x2000, true, "/usr/bin/a b")
+            (mapping.offset, mapping.executable, mapping.inode, mapping.path.as_str()),
+            (0x2000, true, 1234, "/usr/bin/a b")
         );
         let nameless = parse("7ffd1000-7ffd3000 rw-p 00000000 00:00 0 ").expect("parses");
         assert_eq!(nameless.path, "");

@@ -18,15 +18,15 @@ const ADDRESS_BYTES: u8 = 8;
 
 type Slice = EndianRcSlice<LittleEndian>;
 
-/// Modules that have been read, by path.
+/// Modules that have been read, by inode and path.
 #[derive(Default)]
-pub struct Modules(HashMap<String, Option<Rc<Module>>>);
+pub struct Modules(HashMap<(u64, String), Option<Rc<Module>>>);
 
 impl Modules {
     /// Returns the module `path` of the process that `maps` describes.
     pub fn get(&mut self, maps: &Maps, path: &str) -> Option<Rc<Module>> {
-        let file = maps.readable(path);
-        self.0.entry(path.to_owned()).or_insert_with(|| Module::read(&file).map(Rc::new)).clone()
+        let read = || Module::read(&maps.readable(path)).map(Rc::new);
+        self.0.entry((maps.inode(path), path.to_owned())).or_insert_with(read).clone()
     }
 }
 

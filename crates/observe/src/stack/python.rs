@@ -10,8 +10,10 @@ use pelton_sys::processes;
 
 /// Longer names and tables are not read.
 const MOST_BYTES: u64 = 1 << 20;
-/// `_PyInterpreterFrame.owner` of a frame that belongs to C code.
+/// `_PyInterpreterFrame.owner` of frames that belong to C code or the interpreter is this or larger.
 const OWNED_BY_C: u8 = 3;
+/// The lowest bits of a reference to an object, since 3.14: how it is counted.
+const REFERENCE_TAG: u64 = 3;
 /// `struct pthread.tid` of the GNU C library, at which a `pthread_t` points.
 const THREAD_ID_IN_PTHREAD: u64 = if cfg!(target_arch = "aarch64") { 208 } else { 720 };
 
@@ -94,7 +96,7 @@ impl Reader<'_> {
         let mut at = current.unwrap_or(0);
         while at != 0 && frames.len() < MOST_FRAMES {
             let owner = self.offsets.owner.and_then(|offset| self.maps.byte(at + offset));
-            if owner != Some(OWNED_BY_C) {
+            if owner.is_none_or(|owner| owner < OWNED_BY_C) {
                 frames.extend(self.frame(at));
             }
             at = self.maps.word(at + self.offsets.back).unwrap_or(0);
@@ -103,7 +105,7 @@ impl Reader<'_> {
     }
 
     fn frame(&self, at: u64) -> Option<Frame> {
-        let code = self.maps.word(at + self.offsets.code)?;
+        let code = self.maps.word(at + self.offsets.code)? & !REFERENCE_TAG;
         let function = self.text(self.maps.word(code + self.offsets.name)?)?;
         let file = self.text(self.maps.word(code + self.offsets.file)?);
         let is_library = file.as_deref().is_some_and(is_library);

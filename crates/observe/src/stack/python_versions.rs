@@ -1,7 +1,7 @@
 //! Where CPython keeps its frames: offsets within its structures, by version.
 //!
 //! From the headers of each version (`offsetof`), for 64-bit machines. Python 3.6 and older do not export the
-//! list of interpreters; the free-threaded build and 3.14 are laid out differently, and are not read.
+//! list of interpreters; the free-threaded build is laid out differently, and is not read.
 
 /// Offsets of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,23 @@ const PYTHON_3_13: Offsets = Offsets {
     ..PYTHON_3_12
 };
 
+const PYTHON_3_14: Offsets = Offsets {
+    interpreters: 808,
+    interpreter_next: 7272,
+    owner: Some(74),
+    instructions: Some(208),
+    ..PYTHON_3_13
+};
+
+const PYTHON_3_15: Offsets = Offsets {
+    interpreters: 936,
+    interpreter_next: 7264,
+    threads: 7336,
+    thread_id: 176,
+    native_id: Some(184),
+    ..PYTHON_3_14
+};
+
 /// Returns the offsets of Python 3.`minor`.
 pub fn offsets(minor: u32) -> Option<Offsets> {
     match minor {
@@ -138,6 +155,8 @@ pub fn offsets(minor: u32) -> Option<Offsets> {
         11 => Some(PYTHON_3_11),
         12 => Some(PYTHON_3_12),
         13 => Some(PYTHON_3_13),
+        14 => Some(PYTHON_3_14),
+        15 => Some(PYTHON_3_15),
         _ => None,
     }
 }
