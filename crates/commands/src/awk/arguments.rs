@@ -131,6 +131,9 @@ fn separator(value: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
     if value.is_empty() {
         return Declined::because("-F of nothing");
     }
+    if value == b"t" && dialect.is_one_true() {
+        return Ok(b"\t".to_vec());
+    }
     if value == b"t" && dialect == Dialect::Portable {
         return Declined::because("-F t");
     }
@@ -144,6 +147,9 @@ fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
     let name = String::from_utf8_lossy(&text[..at]).into_owned();
     if matches!(name.as_str(), "NR" | "NF" | "FNR" | "FILENAME" | "CONVFMT" | "OFMT" | "RSTART" | "RLENGTH") {
         return Declined::because(format!("-v {name}"));
+    }
+    if dialect.is_one_true() && text.contains(&b'\n') {
+        return Declined::because("a newline in the value of a variable, at which this awk stumbles");
     }
     Ok((name, unescape(&text[at + 1..], dialect)?))
 }

@@ -1,5 +1,6 @@
 //! Computes with numbers and compares them.
 
+use super::number::to_integer;
 use super::rules;
 use super::tree::{Arith, Expr, Order};
 
@@ -13,6 +14,7 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Divide => left / right,
         Arith::Remainder => remainder(left, right),
         Arith::Power if rules::is_gawk() => return power(left, right),
+        Arith::Power if rules::is_one_true() => return power_by_halves(left, right),
         // The library's result, with its sign.
         Arith::Power => return left.powf(right),
     };
@@ -34,7 +36,7 @@ pub(super) fn is_sure_divisor(expr: &Expr) -> bool {
     constant(expr).is_some_and(|number| number != 0.0 && number.is_finite())
 }
 
-/// A function of numbers of which gawk warns outside its domain.
+/// A function of numbers of which gawk and the one true awk warn outside its domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Partial {
     Sqrt,
@@ -43,8 +45,14 @@ pub(super) enum Partial {
 }
 
 impl Partial {
-    /// Returns the value, and whether gawk warns of the argument.
+    /// Returns the value, and whether the awk warns of the argument.
     pub(super) fn of(self, number: f64) -> (f64, bool) {
+        if rules::is_one_true() {
+            return match self.error_of(number) {
+                None => (self.of_library(number), false),
+                Some(_) => (1.0, true),
+            };
+        }
         match self {
             Partial::Sqrt => (number.sqrt(), number < 0.0),
             Partial::Log => (number.ln(), number < 0.0),
@@ -53,6 +61,33 @@ impl Partial {
                 (power, number.is_finite() && (power == 0.0 || power.is_infinite()))
             }
         }
+    }
+
+    fn of_library(self, number: f64) -> f64 {
+        match self {
+            Partial::Sqrt => number.sqrt(),
+            Partial::Log => number.ln(),
+            Partial::Exp => number.exp(),
+        }
+    }
+
+    /// Returns what the one true awk says of an argument, if the C library reports an error.
+    fn error_of(self, number: f64) -> Option<&'static str> {
+        match self {
+            Partial::Sqrt => (number < 0.0).then_some("sqrt argument out of domain"),
+            Partial::Log if number == 0.0 => Some("log result out of range"),
+            Partial::Log => (number < 0.0).then_some("log argument out of domain"),
+            Partial::Exp => {
+                let power = number.exp();
+                let is_out_of_range = number.is_finite() && (power == 0.0 || power.is_infinite());
+                is_out_of_range.then_some("exp result out of range")
+            }
+        }
+    }
+
+    /// Returns the warning of the one true awk of an argument.
+    pub(super) fn warning_in_one_true(self, number: f64) -> &'static str {
+        self.error_of(number).unwrap_or_default()
     }
 
     /// Returns what gawk says of an argument, which is shown.
@@ -75,12 +110,16 @@ fn not_a_number(made: f64, left: f64, right: f64) -> f64 {
     }
 }
 
-/// Computes the library's fmod, with a fast path.
+/// Computes the library's fmod, or what the one true awk takes for it, with a fast path.
 #[inline]
 fn remainder(left: f64, right: f64) -> f64 {
     let (whole, by) = (left as u32, right as u32);
     let simple = by > 0 && f64::from(whole) == left && f64::from(by) == right && left.is_sign_positive();
-    if simple { f64::from(whole % by) } else { left % right }
+    match () {
+        () if simple => f64::from(whole % by),
+        () if rules::is_one_true() => left - right * (left / right).trunc(),
+        () => left % right,
+    }
 }
 
 /// Raises to a power as gawk does: by squares, where the exponent is an integer.
@@ -105,15 +144,32 @@ fn power(base: f64, exponent: f64) -> f64 {
     if times < 0 { 1.0 / product } else { product }
 }
 
+/// Raises to a power as the one true awk does where the exponent is an integer that is not negative: by that of half the
+/// exponent.
+fn power_by_halves(base: f64, exponent: f64) -> f64 {
+    fn of(base: f64, times: i32) -> f64 {
+        if times <= 0 {
+            return 1.0;
+        }
+        let half = of(base, times / 2);
+        if times % 2 == 0 { half * half } else { base * half * half }
+    }
+    if exponent >= 0.0 && exponent.trunc() == exponent {
+        of(base, to_integer(exponent))
+    } else {
+        base.powf(exponent)
+    }
+}
+
 /// Compares two numbers, one of which is NaN, as gawk orders them: NaN is the largest, and equals itself.
 #[cold]
 pub(super) fn in_order(order: Order, left: f64, right: f64) -> bool {
     order.holds(left.is_nan().cmp(&right.is_nan()))
 }
 
-/// Whether the operator cannot be applied, in gawk.
+/// Whether the operator cannot be applied, in gawk and the one true awk.
 pub(super) fn divides_by_zero(arith: Arith, right: f64) -> bool {
-    right == 0.0 && matches!(arith, Arith::Divide | Arith::Remainder) && rules::is_gawk()
+    right == 0.0 && matches!(arith, Arith::Divide | Arith::Remainder) && !rules::is_mawk()
 }
 
 /// Compares two numbers by an operator. In mawk NaN equals every number, in gawk from 5.2 on none.

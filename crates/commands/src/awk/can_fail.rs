@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::arithmetic::is_sure_divisor;
 use super::names::{bodies, patterns};
+use super::one_true;
 use super::positive_elements::{KeyLoop, each_in_loops, is_positive, is_unsteady};
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
@@ -18,12 +19,15 @@ use super::visit::{
 pub(super) struct Failures<'a> {
     program: &'a Program,
     bounds: Bounds<'a>,
+    /// Variables that are numbers wherever they are numbers of fields.
+    counted: BTreeSet<&'a str>,
 }
 
 impl<'a> Failures<'a> {
     /// `variables` are set on the command line.
     pub(super) fn of(program: &'a Program, variables: &'a [(String, Vec<u8>)]) -> Self {
-        Failures { program, bounds: Bounds::of(program, variables) }
+        let counted = one_true::counted(program, variables);
+        Failures { program, bounds: Bounds::of(program, variables), counted }
     }
 
     /// Whether one is possible.
@@ -71,7 +75,7 @@ impl<'a> Failures<'a> {
 
     /// Whether gawk may end with a message at an expression, or warn, apart from its parts.
     pub(super) fn may_say(&self, expr: &Expr) -> bool {
-        rules::is_gawk() && (self.may_fail_at(expr, &[]) || warns(expr))
+        !rules::is_mawk() && (self.may_fail_at(expr, &[]) || warns(expr))
     }
 
     /// Whether a statement may fail, apart from those in it.
@@ -87,7 +91,11 @@ impl<'a> Failures<'a> {
     /// Whether an expression may fail, apart from its parts. `loops`: over arrays, around it.
     fn may_fail_at(&self, expr: &Expr, loops: &[KeyLoop]) -> bool {
         match expr {
-            Expr::Field(index) => !self.bounds.is_never_negative(index),
+            Expr::Field(index) => {
+                !self.bounds.is_never_negative(index)
+                    || rules::is_one_true() && !one_true::is_number(index, &self.counted)
+            }
+            Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _) => rules::decodes_case(),
             Expr::Assign(place, value) if is_count(place) => !self.bounds.is_never_negative(value),
             Expr::Update(_, place, _) if is_count(place) => true,
             Expr::Step { place, by, .. } if is_count(place) => *by < 0.0,
@@ -96,7 +104,7 @@ impl<'a> Failures<'a> {
                 Some(by) => !is_sure_divisor(by) && !is_positive(self.program, loops, by),
                 None => false,
             },
-            Expr::Builtin(Builtin::Sprintf, args) if !rules::is_gawk() => {
+            Expr::Builtin(Builtin::Sprintf, args) if rules::is_mawk() => {
                 !matches!(args.as_slice(), [Expr::Text(format), ..] if is_short(format))
             }
             // What it calls counts where it stands, but there it is in no loop.
@@ -129,12 +137,12 @@ fn is_division(expr: &Expr) -> bool {
         Expr::Arith(Arith::Divide | Arith::Remainder, ..)
             | Expr::Update(Arith::Divide | Arith::Remainder, ..)
     );
-    divides && rules::is_gawk()
+    divides && !rules::is_mawk()
 }
 
 /// Whether gawk may warn of a number.
 fn warns(expr: &Expr) -> bool {
-    rules::is_gawk() && matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _))
+    !rules::is_mawk() && matches!(expr, Expr::Builtin(Builtin::Sqrt | Builtin::Log | Builtin::Exp, _))
 }
 
 /// Whether a part is evaluated whenever the whole is.

@@ -95,6 +95,12 @@ pub(super) fn position(text: &[u8], wanted: &[u8], are_valid: bool) -> usize {
     text.windows(wanted.len().max(1)).position(|window| window == wanted).map_or(0, |at| at + 1)
 }
 
+/// Whether the C library decodes all of a string.
+pub(super) fn is_decoded(text: &[u8]) -> bool {
+    text.is_ascii()
+        || each(text).all(|(_, character)| character.is_some_and(|code| !(0xd800..0xe000).contains(&code)))
+}
+
 /// Which case a string is changed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Case {
@@ -104,7 +110,7 @@ pub(super) enum Case {
 
 /// Changes the case of all from `start` on, of ASCII alone where strings are of bytes. Returns whether gawk warns of it.
 pub(super) fn change_case(out: &mut Vec<u8>, start: usize, case: Case) -> bool {
-    if !rules::has_characters() || out[start..].is_ascii() {
+    if !(rules::has_characters() || rules::decodes_case()) || out[start..].is_ascii() {
         match case {
             Case::Lower => out[start..].make_ascii_lowercase(),
             Case::Upper => out[start..].make_ascii_uppercase(),
@@ -231,7 +237,7 @@ mod tests {
     #[test]
     fn case_is_that_of_the_library() {
         let Some(_) = Classes::new() else { return };
-        rules::follow(rules::Rules { variant: rules::Variant::Gawk, characters: true });
+        rules::follow(rules::Rules { variant: rules::Variant::Gawk, characters: true, decodes_case: false });
         let changed = |text: &[u8], case| {
             let mut out = text.to_vec();
             let warns = change_case(&mut out, 0, case);

@@ -47,6 +47,8 @@ pub(super) struct Code {
     pub(super) prints_into_files: bool,
     /// What the files hold of which BEGIN reads lines.
     pub(super) read_files: Vec<Arc<[u8]>>,
+    /// The names of the global variables, for the messages of the one true awk.
+    pub(super) names: Vec<String>,
     /// The initial values of the global variables.
     pub(super) globals: Vec<Value>,
     pub(super) arrays: usize,
@@ -500,7 +502,8 @@ pub(super) fn is_text(expr: &Get) -> bool {
 }
 
 /// Parses a replacement: `&` is the match, a backslash before it makes it literal. In mawk two backslashes make
-/// one, from 2025 on only before `&`; in gawk four make two, and two make one only before `&`.
+/// one, from 2025 on only before `&`; in gawk four make two, and two make one only before `&`; in the one true awk two stay
+/// two elsewhere.
 pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
     let mut parts = Vec::new();
     let mut plain = Vec::new();
@@ -519,6 +522,20 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
                     at += 1;
                 }
             }
+            (b'\\', Some(b'\\')) if rules::is_one_true() => match &text[at + 1..] {
+                [b'\\', b'&', ..] => {
+                    plain.extend_from_slice(b"\\&");
+                    at += 3;
+                }
+                [b'&', ..] => {
+                    plain.push(byte);
+                    at += 1;
+                }
+                _ => {
+                    plain.extend_from_slice(b"\\\\");
+                    at += 1;
+                }
+            },
             (b'\\', Some(b'\\')) if rules::is_gawk() => match &text[at + 1..] {
                 [b'\\', b'\\', ..] => {
                     plain.extend_from_slice(b"\\\\");

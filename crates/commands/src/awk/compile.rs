@@ -127,6 +127,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         source: given.source.clone(),
         prints_into_files: given.prints_into_files,
         read_files: given.read_files.iter().map(|(_, content)| Arc::clone(content)).collect(),
+        names: compiler.names_of_globals(),
         globals,
         arrays: compiler.tables.len(),
         in_kept_order: None,
@@ -228,13 +229,26 @@ impl Compiler<'_> {
         )
     }
 
+    fn names_of_globals(&self) -> Vec<String> {
+        let mut names = vec![String::new(); self.globals];
+        for (place, (name, _)) in code::KNOWN.iter().enumerate() {
+            (*name).clone_into(&mut names[place]);
+        }
+        for ((owner, name), place) in &self.places {
+            if *owner == Owner::Program {
+                name.clone_into(&mut names[*place]);
+            }
+        }
+        names
+    }
+
     fn first_values(&mut self) -> Accept<Vec<Value>> {
         let mut globals: Vec<Value> = vec![Value::Unset; self.globals];
         for (place, (_, value)) in code::KNOWN.iter().enumerate() {
             globals[place] = Value::text(value.as_bytes());
         }
         // mawk sets them when `match` is called.
-        let unmatched = if rules::is_gawk() { Value::Number(0.0) } else { Value::Unset };
+        let unmatched = if rules::is_mawk() { Value::Unset } else { Value::Number(0.0) };
         globals[code::RSTART] = unmatched.clone();
         globals[code::RLENGTH] = unmatched;
         globals[code::FS] = Value::text(&self.given.fs);
@@ -347,6 +361,11 @@ impl Compiler<'_> {
             [] => Do::PrintRecord,
             _ => {
                 let (gets, calls) = self.printed(|it| it.gets(args))?;
+                if calls && self.given.dialect.is_one_true() {
+                    return Declined::because(
+                        "a function that prints within print, which this awk does between the arguments",
+                    );
+                }
                 Do::Print(gets, calls)
             }
         };
@@ -565,13 +584,13 @@ impl Compiler<'_> {
             return Declined::because("split into something that is no array");
         };
         let separator = match rest {
-            [] => separator(&self.given.fs, self.given.dialect)?,
+            [] => self.separator_of_split(&self.given.fs)?,
             [Expr::Regex(text)] => {
                 let alone = matches!(text.as_slice(), b" ");
                 if alone { Separator::Byte(b' ') } else { separator(text, self.given.dialect)? }
             }
             [expr, ..] => match self.known_text(expr) {
-                Some(text) => separator(&text, self.given.dialect)?,
+                Some(text) => self.separator_of_split(&text)?,
                 None => return Declined::because("a separator that is made while the program runs"),
             },
         };
@@ -588,6 +607,17 @@ impl Compiler<'_> {
         let table = self.table(array);
         self.separators.push(separator);
         Ok(Get::Split(Box::new(self.get(text)?), table, self.separators.len() - 1))
+    }
+
+    /// Returns the separator that `split` takes a string for. In the one true awk pieces also end at newlines.
+    fn separator_of_split(&self, text: &[u8]) -> Accept<Separator> {
+        let made = separator(text, self.given.dialect)?;
+        Ok(match (text, made) {
+            ([byte], Separator::Byte(_)) if self.given.dialect.is_one_true() => {
+                Separator::ByteOrNewline(*byte)
+            }
+            (_, made) => made,
+        })
     }
 
     pub(super) fn substitute(&mut self, args: &[Expr], all: bool) -> Accept<Get> {

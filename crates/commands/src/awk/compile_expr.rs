@@ -161,11 +161,11 @@ impl Compiler<'_> {
             Builtin::ToLower => Ok(Get::ToLower(self.boxed(&args[0])?)),
             Builtin::ToUpper => Ok(Get::ToUpper(self.boxed(&args[0])?)),
             Builtin::Int => Ok(Get::Math(f64::trunc, self.boxed(&args[0])?)),
-            Builtin::Sqrt if rules::is_gawk() => Ok(Get::Partial(Partial::Sqrt, self.boxed(&args[0])?)),
-            Builtin::Exp if SYSTEM_MATH && rules::is_gawk() => {
+            Builtin::Sqrt if !rules::is_mawk() => Ok(Get::Partial(Partial::Sqrt, self.boxed(&args[0])?)),
+            Builtin::Exp if SYSTEM_MATH && !rules::is_mawk() => {
                 Ok(Get::Partial(Partial::Exp, self.boxed(&args[0])?))
             }
-            Builtin::Log if SYSTEM_MATH && rules::is_gawk() => {
+            Builtin::Log if SYSTEM_MATH && !rules::is_mawk() => {
                 Ok(Get::Partial(Partial::Log, self.boxed(&args[0])?))
             }
             Builtin::Sqrt => Ok(Get::Math(f64::sqrt, self.boxed(&args[0])?)),

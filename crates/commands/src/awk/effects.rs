@@ -6,6 +6,7 @@ use crate::{Accept, Declined};
 
 use super::can_fail::Failures;
 use super::names::{Names, Owner};
+use super::one_true;
 use super::rules;
 use super::tree::{Builtin, Expr, Pattern, Program, Rule, Statement};
 
@@ -188,7 +189,7 @@ impl<'a> Looker<'a> {
                 uses.prints = true;
                 return Ok(uses);
             }
-            Statement::Exit(_) => uses.exits = rules::is_gawk(),
+            Statement::Exit(_) => uses.exits = !rules::is_mawk(),
             Statement::ForIn(name, array, _) => {
                 uses.writes.insert(self.variable(inside, name));
                 uses.reads.insert(self.keys(inside, array));
@@ -342,8 +343,22 @@ impl<'a> Looker<'a> {
                 uses.writes.insert(place);
                 Ok(uses)
             }
-            _ => self.side_by_side(inside, expr.parts()),
+            expr => self.operands(inside, expr),
         }
+    }
+
+    /// Analyses the parts of an expression. The one true awk evaluates some of them after it has found where the others are.
+    fn operands(&mut self, inside: Owner, expr: &Expr) -> Accept<Uses> {
+        if rules::is_one_true() && !one_true::takes_parts_in_turn(expr) {
+            let all =
+                expr.parts().into_iter().map(|part| self.expr(inside, part)).collect::<Accept<Vec<_>>>()?;
+            for (at, uses) in all.iter().enumerate() {
+                if all[..at].iter().any(|before| before.disturbs(uses)) {
+                    return Declined::because("an expression whose value depends on what is evaluated first");
+                }
+            }
+        }
+        self.side_by_side(inside, expr.parts())
     }
 
     /// Returns what assigning it changes, and what its index uses.

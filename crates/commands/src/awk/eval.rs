@@ -11,7 +11,7 @@ use super::random_numbers::Generator;
 use super::rules;
 use super::text::same;
 use super::tree::Order;
-use super::value::{Operand, Value};
+use super::value::{Operand, Value, number_is_true};
 
 /// Limit below the size of mawk's `sprintf` buffer.
 const SPRINTF_MAX: usize = 8191;
@@ -183,7 +183,7 @@ impl Machine {
             | Get::Length(_)
             | Get::Step { .. }
             | Get::Update(..)
-            | Get::Negate(_) => self.number(expr)? != 0.0,
+            | Get::Negate(_) => number_is_true(self.number(expr)?),
             Get::Call(function, args) if let Some(result) = function.result() => {
                 return self.inside(function, args, |machine| machine.is_true(result));
             }
@@ -379,12 +379,15 @@ impl Machine {
                 let start = out.len();
                 self.write(inner, out)?;
                 let case = if matches!(expr, Get::ToLower(_)) { Case::Lower } else { Case::Upper };
-                self.change_case(out, start, case);
+                self.change_case(out, start, case)?;
             }
             Get::Sprintf(pieces, args) => {
                 let start = out.len();
                 self.printf(pieces, args, out)?;
-                if out.len() - start >= SPRINTF_MAX && !rules::is_gawk() {
+                if rules::is_one_true() {
+                    cut_at_nul(out, start);
+                }
+                if out.len() - start >= SPRINTF_MAX && rules::is_mawk() {
                     return Err(self.fatal(&RuntimeError::LongText));
                 }
             }
@@ -418,6 +421,7 @@ impl Machine {
         Ok(match expr {
             Get::Text(text) => Value::Text(text.clone()),
             Get::Of(place) => self.get(place)?,
+            Get::FileName if rules::is_one_true() => Value::text(&self.file_name),
             Get::FileName => Value::input(&self.file_name),
             Get::Assign(place, value) => self.assigned(place, value)?,
             Get::If(test, yes, no) => {
@@ -433,6 +437,13 @@ impl Machine {
             Get::Call(function, args) => self.call(function, args)?,
             expr => Value::Number(self.number(expr)?),
         })
+    }
+}
+
+/// Ends the text from `start` on at its first NUL.
+fn cut_at_nul(out: &mut Vec<u8>, start: usize) {
+    if let Some(length) = memchr::memchr(0, &out[start..]) {
+        out.truncate(start + length);
     }
 }
 

@@ -11,9 +11,9 @@ use super::Dialect;
 use super::deterministic::is_one_way;
 use super::pattern_pieces::{members, pairs};
 
-/// Declines expressions that mawk may not match where it should. gawk always does.
+/// Declines expressions that mawk may not match where it should. gawk and the one true awk always do.
 pub(super) fn check_match(text: &[u8], dialect: Dialect) -> Accept<()> {
-    if dialect.is_gawk() || is_one_way(text) {
+    if dialect.is_gawk() || dialect.is_one_true() || is_one_way(text) {
         return Ok(());
     }
     let mut open: Vec<bool> = Vec::new();
@@ -43,9 +43,9 @@ pub(super) fn check_match(text: &[u8], dialect: Dialect) -> Accept<()> {
     Ok(())
 }
 
-/// Declines expressions where mawk may find another match than the leftmost-longest one. gawk never does.
+/// Declines expressions where mawk may find another match than the leftmost-longest one. gawk and the one true awk never do.
 pub(super) fn check_find(text: &[u8], dialect: Dialect) -> Accept<()> {
-    if dialect.is_gawk() || is_one_way(text) {
+    if dialect.is_gawk() || dialect.is_one_true() || is_one_way(text) {
         return Ok(());
     }
     let unsure = || Declined::because("matches that mawk does not always find in full length");

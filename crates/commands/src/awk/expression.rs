@@ -163,7 +163,7 @@ impl Parser<'_> {
     pub(super) fn concatenation(&mut self) -> Accept<Expr> {
         let mut left = self.additive()?;
         while self.begins_operand() {
-            if self.lexer.dialect == Dialect::Portable {
+            if matches!(self.lexer.dialect, Dialect::Portable | Dialect::OneTrue { .. }) {
                 refuse_not(&left)?;
             }
             let right = self.additive()?;
@@ -285,7 +285,9 @@ impl Parser<'_> {
                 // Awks disagree whether a concatenation behind it belongs to the name.
                 match read_lines::of(target.as_ref(), file.as_ref()).filter(|_| !self.begins_operand()) {
                     Some(line) => Ok(line),
-                    None if file.is_none() && self.lexer.dialect != Dialect::Portable => {
+                    None if file.is_none()
+                        && !matches!(self.lexer.dialect, Dialect::Portable | Dialect::OneTrue { .. }) =>
+                    {
                         Ok(next_record::of(target))
                     }
                     None => Ok(Expr::Getline(target.into_iter().chain(file).collect())),

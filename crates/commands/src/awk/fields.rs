@@ -15,6 +15,8 @@ pub(super) enum Separator {
     /// Blanks, tabs and newlines, which may also surround the fields.
     Blanks,
     Byte(u8),
+    /// This byte or a newline: `split` of the one true awk.
+    ByteOrNewline(u8),
     Pattern(Box<Pattern>),
 }
 
@@ -31,6 +33,7 @@ impl Separator {
     pub(super) fn judges(&self) -> Judges {
         match self {
             Separator::Blanks => Judges::AnyBytes,
+            Separator::ByteOrNewline(_) => Judges::AnyBytes,
             Separator::Byte(byte) if byte.is_ascii() => Judges::AnyBytes,
             Separator::Byte(_) => Judges::Ascii,
             Separator::Pattern(pattern) => pattern.judges(),
@@ -43,7 +46,7 @@ impl Separator {
         match self {
             Separator::Blanks => between == b" ",
             Separator::Byte(byte) => between == [*byte],
-            Separator::Pattern(_) => false,
+            Separator::ByteOrNewline(_) | Separator::Pattern(_) => false,
         }
     }
 }
@@ -166,7 +169,7 @@ fn count(words: &[u64], span: &Range<usize>) -> usize {
 /// Makes the bits of [a block](Block) for records with this end; returns `false` if the separator has none.
 pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &mut Vec<u64>) -> bool {
     match separator {
-        Separator::Pattern(_) => return false,
+        Separator::ByteOrNewline(_) | Separator::Pattern(_) => return false,
         Separator::Byte(byte) => byte_set_masks::mark(bytes, [*byte, *byte, *byte, record_end], words),
         Separator::Blanks => {
             byte_set_masks::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
@@ -415,6 +418,10 @@ impl Pieces {
                     let end = memchr::memchr(*byte, &text[start..]).map(|length| start + length);
                     (start..end.unwrap_or(text.len()), end.map(|end| end + 1))
                 }
+                Separator::ByteOrNewline(byte) => {
+                    let end = memchr::memchr2(*byte, b'\n', &text[start..]).map(|length| start + length);
+                    (start..end.unwrap_or(text.len()), end.map(|end| end + 1))
+                }
                 Separator::Pattern(pattern) => {
                     let found = pattern.find(text, start..text.len());
                     (start..found.map_or(text.len(), |(from, _)| from), found.map(|(_, to)| to))
@@ -470,6 +477,9 @@ pub(super) fn split<'a>(text: &'a [u8], separator: &mut Separator, mut piece: im
             }
         }
         Separator::Byte(byte) => text.split(|found| found == byte).for_each(piece),
+        Separator::ByteOrNewline(byte) => {
+            text.split(|found| found == byte || *found == b'\n').for_each(piece);
+        }
         Separator::Pattern(pattern) => {
             while let Some((from, to)) = pattern.find(text, at..text.len()) {
                 piece(&text[at..from]);

@@ -181,6 +181,9 @@ impl Conversion {
 
     /// Appends what `%c` makes of a value.
     pub(super) fn write_character(&self, value: &Value, out: &mut Vec<u8>) {
+        if rules::is_one_true() {
+            return self.write_character_of_one_true(value, out);
+        }
         if !rules::has_characters() {
             return self.write_text(&[character(value)], out);
         }
@@ -191,6 +194,21 @@ impl Conversion {
                 self.pad(&made, made.len(), out);
             }
             None => self.pad(characters::first(value.bytes().unwrap_or_default()), 1, out),
+        }
+    }
+
+    /// Appends what `%c` of the one true awk makes of a value: of 0 a NUL without a width, of an empty string what stands
+    /// before the NUL.
+    fn write_character_of_one_true(&self, value: &Value, out: &mut Vec<u8>) {
+        let number = match value {
+            Value::Unset => Some(0.0),
+            value => number_of(value),
+        };
+        match (number.map(number::to_integer), character(value)) {
+            (Some(0), _) => out.push(0),
+            (_, 0) if self.left => {}
+            (_, 0) => out.resize(out.len() + self.fill(1), b' '),
+            (_, byte) => self.write_text(&[byte], out),
         }
     }
 
@@ -415,6 +433,9 @@ impl Conversion {
         let (magnitude, negative, unsigned) = if rules::is_gawk() {
             let whole = number.trunc();
             (format!("{:.0}", whole.abs()), whole < 0.0, unsigned_of(number).unwrap_or(0))
+        } else if rules::is_one_true() {
+            let (signed, unsigned) = integers_like_c(number);
+            (signed.unsigned_abs().to_string(), signed < 0, unsigned)
         } else if rules::is_mawk_2025() {
             let (signed, unsigned) = integers_of_mawk_2025(number);
             (signed.unsigned_abs().to_string(), signed < 0, unsigned)
@@ -492,6 +513,15 @@ fn number_of(value: &Value) -> Option<f64> {
         Value::Input(text) => number::looks_like(text.bytes()),
         Value::Unset | Value::Text(_) => None,
     }
+}
+
+/// Returns the integers that `%d` and `%x` of the one true awk format: as C converts on this machine.
+fn integers_like_c(number: f64) -> (i64, u64) {
+    let fits = number.abs() < TWO_TO_63;
+    if fits || cfg!(target_arch = "aarch64") {
+        return (number as i64, unsigned_like_c(number));
+    }
+    (i64::MIN, if number.is_nan() { TWO_TO_63 as u64 } else { unsigned_like_c(number) })
 }
 
 /// Converts as C does on this machine. On x86-64: modulo 2^64, and 0 beyond. On ARM: to the nearest number that there is.

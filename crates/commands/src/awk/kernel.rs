@@ -286,6 +286,17 @@ impl AwkKernel {
     }
 }
 
+/// Returns records that end at their first NUL, as those of the one true awk. All are ended, for one may become empty.
+fn without_nul(block: &[u8], end: u8) -> Vec<u8> {
+    let records = block.strip_suffix(&[end]).unwrap_or(block).split(|byte| *byte == end);
+    let mut kept = Vec::with_capacity(block.len());
+    for record in records {
+        kept.extend_from_slice(&record[..memchr::memchr(0, record).unwrap_or(record.len())]);
+        kept.push(end);
+    }
+    kept
+}
+
 impl Kernel for AwkKernel {
     fn framing(&self) -> Framing {
         Framing::Records(self.manner.record_end)
@@ -305,12 +316,20 @@ impl Kernel for AwkKernel {
         }
         self.machine.file_records = 0;
         self.machine.inputs = usize::from(name.is_some());
-        self.machine.file_name = name.unwrap_or(b"-").to_vec();
+        let without = if rules::is_one_true() { b"".as_slice() } else { b"-" };
+        self.machine.file_name = name.unwrap_or(without).to_vec();
         self.flush(out);
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
+        let whole;
+        let block = if rules::is_one_true() && memchr::memchr(0, block).is_some() {
+            whole = without_nul(block, self.manner.record_end);
+            &whole
+        } else {
+            block
+        };
         if self.over {
             return Ok(Flow::Done);
         }

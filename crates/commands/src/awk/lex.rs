@@ -266,6 +266,7 @@ pub(super) fn unescape(text: &[u8], dialect: Dialect) -> Accept<Vec<u8>> {
                 bytes.push(b'\\');
                 escape
             }
+            _ if dialect.is_one_true() && escape.is_ascii_punctuation() => escape,
             _ => return Declined::because(format!("the escape \\{}", escape.escape_ascii())),
         };
         bytes.push(byte);

@@ -38,7 +38,9 @@ pub(super) fn statement(format: Get, calls: bool, dialect: Dialect, program: &Pr
         );
     }
     match dialect {
-        Dialect::Portable => Declined::because("a format that is made while the program runs"),
+        Dialect::Portable | Dialect::OneTrue { .. } => {
+            Declined::because("a format that is made while the program runs")
+        }
         Dialect::Mawk { .. } | Dialect::Gawk { .. } => Ok(Do::PrintFormat(format, calls)),
     }
 }

@@ -225,7 +225,43 @@ impl Machine {
     }
 
     fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
+        if rules::is_one_true() && !is_number(index) {
+            return self.field_number_of_value(index);
+        }
         let number = self.number(index)?;
+        self.field_of_number(number)
+    }
+
+    /// Returns the number of a field, of which the one true awk says that it is none if it is not written so.
+    fn field_number_of_value(&mut self, index: &Get) -> Ran<usize> {
+        let value = self.value(index)?;
+        let number = value.number();
+        let text = value.bytes().filter(|text| number::looks_like(text).is_none());
+        match text {
+            Some(text) if number.trunc() == 0.0 => {
+                let name = self.name_in_one_true(index)?;
+                let said = [b"illegal field $(", text, b"), name \"", &name, b"\""].concat();
+                Err(self.fatal_in_one_true(&said))
+            }
+            _ => self.field_of_number(number),
+        }
+    }
+
+    /// Returns what the one true awk calls a variable, an element or a field.
+    fn name_in_one_true(&mut self, expr: &Get) -> Ran<Vec<u8>> {
+        Ok(match expr {
+            Get::Of(LValue::Global(place)) => {
+                self.code.names.get(*place).map(|name| name.as_bytes().to_vec()).unwrap_or_default()
+            }
+            Get::Of(LValue::Element(_, index)) => self.key(index)?,
+            Get::Of(LValue::Record) => b"0".to_vec(),
+            Get::Of(LValue::Field(field)) => field.to_string().into_bytes(),
+            Get::Of(LValue::FieldAt(index)) => self.field_number(index)?.to_string().into_bytes(),
+            _ => Vec::new(),
+        })
+    }
+
+    fn field_of_number(&mut self, number: f64) -> Ran<usize> {
         // What is beyond gawk's integers is the least of them.
         if rules::is_gawk() && (number.is_nan() || number >= number::TWO_TO_63) {
             return Err(self.fatal(&RuntimeError::NegativeField(f64::NEG_INFINITY)));
@@ -234,7 +270,7 @@ impl Machine {
             // Here mawk 20250131 crashes, or takes the lower half of the number.
             return Ok(i32::MAX as usize);
         }
-        if number >= 0.0 {
+        if number >= 0.0 || rules::is_one_true() && number > -1.0 {
             return Ok(number as usize);
         }
         Err(self.fatal(&RuntimeError::NegativeField(number)))
@@ -484,7 +520,7 @@ impl Machine {
     }
 
     pub(super) fn update(&mut self, arith: Arith, place: &LValue, value: &Get) -> Ran<f64> {
-        if matches!(arith, Arith::Divide | Arith::Remainder) && rules::is_gawk() {
+        if matches!(arith, Arith::Divide | Arith::Remainder) && !rules::is_mawk() {
             return self.divide(arith, place, value);
         }
         if let LValue::Element(table, index) = place {

@@ -77,6 +77,21 @@ impl RuntimeError {
             RuntimeError::LongText => String::new(),
         }
     }
+
+    fn in_one_true(self) -> String {
+        match self {
+            RuntimeError::NegativeField(number) => {
+                format!("trying to access out of range field {}", number::to_integer(number))
+            }
+            RuntimeError::NegativeCount => "cannot set NF to a negative value".to_owned(),
+            RuntimeError::DivisionByZero(Arith::Divide, false) => "division by zero".to_owned(),
+            RuntimeError::DivisionByZero(Arith::Divide, true) => "division by zero in /=".to_owned(),
+            RuntimeError::DivisionByZero(_, false) => "division by zero in mod".to_owned(),
+            RuntimeError::DivisionByZero(_, true) => "division by zero in %=".to_owned(),
+            // It has no such limit.
+            RuntimeError::LongText => String::new(),
+        }
+    }
 }
 
 /// The control flow after a statement.
@@ -341,7 +356,10 @@ impl Machine {
             Do::ToFile(to) => return self.print_into_file(to),
             Do::Close(name) => self.close_file(name)?,
             Do::Printf(pieces, args, calls) => {
-                self.printing(*calls, |machine, out| machine.printf(pieces, args, out))?;
+                self.printing(*calls, |machine, out| {
+                    let start = out.len();
+                    machine.printf(pieces, args, out).inspect_err(|_| out.truncate(start))
+                })?;
             }
             Do::Seed(seed) => {
                 let generator = seed.map_or_else(Generator::of_the_time, Generator::new);
@@ -419,7 +437,8 @@ impl Machine {
         let mut out = std::mem::take(&mut self.out);
         let start = out.len();
         let printed = print(self, &mut out);
-        if printed.is_err() {
+        // The one true awk has printed the arguments before.
+        if printed.is_err() && !rules::is_one_true() {
             out.truncate(start);
         }
         self.out = out;
@@ -439,7 +458,8 @@ impl Machine {
                 if index > 0 {
                     machine.globals[OFS].write(out);
                 }
-                machine.print_arg(arg, out)?;
+                let at = out.len();
+                machine.print_arg(arg, out).inspect_err(|_| out.truncate(at))?;
             }
             machine.globals[ORS].write(out);
             Ok(())
@@ -532,6 +552,10 @@ impl Machine {
                 }
             }
         }
+        // The one true awk evaluates no more than it formats.
+        if rules::is_one_true() {
+            return Ok(());
+        }
         for arg in args {
             self.run_expr(arg)?;
         }
@@ -540,6 +564,9 @@ impl Machine {
 
     /// Returns a number to be formatted, and whether mawk from 2025 on takes it for a text with an infinite number.
     fn formatted_number(&mut self, arg: &Get) -> Ran<(f64, bool)> {
+        if rules::is_one_true() {
+            return self.number_without_negative_zero(arg).map(|number| (number, false));
+        }
         if !rules::is_mawk_2025() || is_number(arg) {
             return Ok((self.number(arg)?, false));
         }
@@ -554,6 +581,24 @@ impl Machine {
             }
         };
         Ok((number, is_text && !number.is_finite()))
+    }
+
+    /// Returns a number as the one true awk stores it: only a text can be a zero with a sign.
+    fn number_without_negative_zero(&mut self, arg: &Get) -> Ran<f64> {
+        if is_number(arg) {
+            return self.number(arg).map(|number| number + 0.0);
+        }
+        let (number, is_text) = match self.field_of(arg)? {
+            Some(field) => {
+                let found = self.found(field);
+                (found.number(), !matches!(found, Found::Own(Value::Number(_))))
+            }
+            None => {
+                let value = self.value(arg)?;
+                (value.number(), !matches!(value, Value::Number(_)))
+            }
+        };
+        Ok(if is_text { number } else { number + 0.0 })
     }
 
     /// Formats by `%s` as mawk from 2025 on: infinity and NaN with a sign, without a width.
@@ -759,7 +804,25 @@ impl Machine {
         if rules::is_gawk() {
             return self.fatal_in_gawk(error.in_gawk().as_bytes());
         }
+        if rules::is_one_true() {
+            return self.fatal_in_one_true(error.in_one_true().as_bytes());
+        }
         self.fatal_in_mawk(error.in_mawk().as_bytes())
+    }
+
+    /// Stores the message of the one true awk.
+    pub(super) fn fatal_in_one_true(&mut self, said: &[u8]) -> Stop {
+        self.said = [said, &self.place_in_one_true()].concat();
+        Stop::Fatal
+    }
+
+    /// Returns where the messages of the one true awk say that it is, in a program of one line.
+    fn place_in_one_true(&self) -> Vec<u8> {
+        if self.records == 0 {
+            return b"\n source line number 1\n".to_vec();
+        }
+        let record = format!("\n input record number {}", self.file_records);
+        [record.as_bytes(), b", file ", &self.file_name, b"\n source line number 1\n"].concat()
     }
 
     /// Stores gawk's message.
@@ -788,9 +851,14 @@ impl Machine {
         self.warn(&warning);
     }
 
-    /// Warns of the argument of a function, as gawk does each time.
+    /// Warns of the argument of a function, as gawk and the one true awk do each time.
     #[cold]
     pub(super) fn warn_of_number(&mut self, function: Partial, number: f64) {
+        if rules::is_one_true() {
+            let (name, said) = (self.code.name.as_bytes(), function.warning_in_one_true(number).as_bytes());
+            self.warning.extend([name, b": ", said, &self.place_in_one_true()].concat());
+            return;
+        }
         let mut shown = Vec::new();
         number::general(number, 6, &Style::default(), &mut shown);
         let warning = function.warning(&shown.escape_ascii().to_string());

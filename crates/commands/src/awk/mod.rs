@@ -1,4 +1,4 @@
-//! `awk`: mawk and gawk, and of other awks the subset in which all agree.
+//! `awk`: mawk, gawk and the one true awk, and of other versions the subset in which all agree.
 //!
 //! The path of a program: text → [`parse`] (with [`lex`] and [`expression`]) → [`tree`] → [`names`], which
 //! names are arrays, [`effects`], reads and writes, and [`analyse`], whether records are independent →
@@ -43,6 +43,8 @@ mod mawk;
 mod names;
 mod next_record;
 mod number;
+mod numeric_strings;
+mod one_true;
 mod output_files;
 mod paragraphs;
 mod parse;
@@ -106,7 +108,12 @@ pub(crate) enum Dialect {
         /// What operations depend on.
         variant: Variant,
     },
-    /// That in which all awks agree ([`portable_subset`]): for the one true awk and other versions of mawk, which differ
+    /// All of the tested one true awk's, which is one of bytes.
+    OneTrue {
+        /// Whether the locale is one of UTF-8, by which it changes the case of characters.
+        utf8: bool,
+    },
+    /// That in which all awks agree ([`portable_subset`]): for other versions of the one true awk and of mawk, which differ
     /// in numbers and expressions.
     Portable,
 }
@@ -124,6 +131,9 @@ impl Dialect {
                 utf8: context.locale.ctype != Charset::C,
                 variant: gawk::variant(&context.implementation),
             }),
+            Some(Family::OriginalAwk) if context.implementation.is_tested(Family::OriginalAwk) => {
+                Ok(Dialect::OneTrue { utf8: context.locale.ctype != Charset::C })
+            }
             Some(Family::Mawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
         }
@@ -137,6 +147,10 @@ impl Dialect {
         matches!(self, Dialect::Gawk { .. })
     }
 
+    fn is_one_true(self) -> bool {
+        matches!(self, Dialect::OneTrue { .. })
+    }
+
     /// Whether strings are of characters, not of bytes.
     fn has_characters(self) -> bool {
         matches!(self, Dialect::Gawk { utf8: true, .. })
@@ -146,9 +160,11 @@ impl Dialect {
         let variant = match self {
             Dialect::Gawk { variant, .. } => variant,
             Dialect::Mawk { is_2025: true } => Variant::Mawk2025,
+            Dialect::OneTrue { .. } => Variant::OneTrue,
             Dialect::Mawk { is_2025: false } | Dialect::Portable => Variant::Mawk,
         };
-        Rules { variant, characters: self.has_characters() }
+        let decodes_case = self == Dialect::OneTrue { utf8: true };
+        Rules { variant, characters: self.has_characters(), decodes_case }
     }
 }
 
@@ -240,10 +256,13 @@ fn accept_as(
     }
     // Of bytes that are no characters it warns, with the number of the record.
     let warns_of_bytes = dialect.has_characters() && gawk::counts_characters(&program);
-    let warns_of_numbers = dialect.is_gawk() && gawk::warns_of_numbers(&program);
+    let warns_of_numbers = !rules::is_mawk() && gawk::warns_of_numbers(&program);
     if dialect.is_gawk() {
         let may_say = analysis.may_fail || warns_of_bytes || warns_of_numbers;
         gawk::check(&program, &names, &line, may_say, &fraction_arrays, context)?;
+    }
+    if dialect.is_one_true() {
+        one_true::check(&program, &line, args, analysis.may_fail || warns_of_numbers)?;
     }
     let files = output_files::of_program(&program)?;
     if files.is_some() && dialect.is_gawk() {
@@ -252,7 +271,7 @@ fn accept_as(
     // It then ends with a message if it cannot open a file.
     let analysis = Analysis { may_fail: analysis.may_fail || files.is_some(), ..analysis };
     if changes_case(&program)
-        && dialect.has_characters()
+        && (dialect.has_characters() || rules::decodes_case())
         && crate::locale::installed::loaded("C.UTF-8").is_none()
     {
         return Declined::because("upper and lower case: the C library has no tables for UTF-8 here");
@@ -286,6 +305,9 @@ fn accept_as(
     if reads && begin_stops {
         return Declined::because("exit in BEGIN, before anything is read");
     }
+    if dialect.is_one_true() && (takes_records || compiled.code.has_paragraphs || files.is_some()) {
+        return Declined::because("paragraphs, getline or files in this awk, which were not compared");
+    }
     if takes_records && compiled.code.has_paragraphs {
         return Declined::because("getline of paragraphs");
     }
@@ -318,9 +340,9 @@ fn accept_as(
     if dialect.is_gawk() {
         gawk::check_version(&compiled, &context.implementation, dialect, warns_of_bytes)?;
     }
-    let judges = match dialect.has_characters() {
-        true => gawk::judges(&compiled, &context.implementation),
-        false => Judges::AnyBytes,
+    let judges = match dialect {
+        Dialect::Gawk { utf8: true, .. } => gawk::judges(&compiled, &context.implementation),
+        _ => Judges::AnyBytes,
     };
     if reads && !resumes && judges != Judges::AnyBytes {
         return Declined::because(

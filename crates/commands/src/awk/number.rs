@@ -28,7 +28,13 @@ pub(super) fn prefix(text: &[u8]) -> f64 {
     if at > 0 && !goes_on {
         return value as f64;
     }
-    if rules::is_gawk() { scan_as_gawk(text).0 } else { scan(text).0 }
+    if rules::is_gawk() {
+        scan_as_gawk(text).0
+    } else if rules::is_one_true() {
+        scan_as_one_true(text).0
+    } else {
+        scan(text).0
+    }
 }
 
 /// Parses the usual case: digits, possibly with a point. Both operands of the division are exact, so there is
@@ -66,6 +72,10 @@ pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     }
     if rules::is_gawk() {
         let (number, looks_like_one) = scan_as_gawk(text);
+        return looks_like_one.then_some(number);
+    }
+    if rules::is_one_true() {
+        let (number, looks_like_one) = scan_as_one_true(text);
         return looks_like_one.then_some(number);
     }
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n');
@@ -115,6 +125,37 @@ fn scan_as_gawk(text: &[u8]) -> (f64, bool) {
         return (0.0, false);
     }
     (signed(number), length == digits.len())
+}
+
+/// Parses as the one true awk does. Returns the number that the text begins with, and whether there are only blanks around
+/// it.
+///
+/// `+nan`, `-inf` and the like are numbers if a blank or nothing stands behind them; hexadecimal digits are some behind a
+/// sign. What is beyond the range of doubles is no number, not even at the beginning of a text.
+fn scan_as_one_true(text: &[u8]) -> (f64, bool) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let Some(start) = text.iter().position(|byte| !is_space(byte)) else { return (0.0, false) };
+    let text = &text[start..];
+    let (sign, digits) = match text {
+        [sign @ (b'+' | b'-'), rest @ ..] => (Some(*sign), rest),
+        rest => (None, rest),
+    };
+    let signed = |number: f64| if sign == Some(b'-') { -number } else { number };
+    let is_hexadecimal = matches!(digits, [b'0', b'x' | b'X', ..]);
+    let (number, length, out_of_range) = match digits {
+        _ if is_hexadecimal && sign.is_none() => return (0.0, false),
+        [b'0', _, after @ ..] if is_hexadecimal => match hexadecimal(after) {
+            Some((number, length, out_of_range)) => (number, length + 2, out_of_range),
+            None => (0.0, 1, false),
+        },
+        [b'0'..=b'9' | b'.', ..] => decimal(digits),
+        _ if sign.is_some() && digits.get(3).is_none_or(is_space) => named(digits),
+        _ => return (0.0, false),
+    };
+    if length == 0 || out_of_range {
+        return (0.0, false);
+    }
+    (signed(number), digits[length..].iter().all(is_space))
 }
 
 /// Parses like strtod; mawk from 2025 on skips only blanks, tabs and line ends. Returns the number, its length in bytes, and
@@ -271,7 +312,8 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
     Some((number, at, number.is_infinite() || tiny))
 }
 
-/// Converts to an integer as mawk does: clamped to its range, or, from 2025 on, to the lower half of one of 64 bits.
+/// Converts to an integer as mawk does: clamped to its range, or, from 2025 on, to the lower half of one of 64 bits. The one
+/// true awk leaves it to the processor.
 #[inline]
 pub(super) fn to_integer(number: f64) -> i32 {
     if number.abs() < INTEGER_MAX { number as i32 } else { large_to_integer(number) }
@@ -279,13 +321,22 @@ pub(super) fn to_integer(number: f64) -> i32 {
 
 #[cold]
 fn large_to_integer(number: f64) -> i32 {
-    if rules::is_mawk_2025() {
+    if rules::is_one_true() {
+        integer_like_c(number)
+    } else if rules::is_mawk_2025() {
         (number as i64).max(-i64::MAX) as i32
     } else if number >= INTEGER_MAX {
         i32::MAX
     } else {
         -i32::MAX
     }
+}
+
+/// Converts as C does on this machine. On x86-64: to the least integer, if there is none. On ARM: to the nearest one.
+fn integer_like_c(number: f64) -> i32 {
+    let whole = number.trunc();
+    let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&whole);
+    if fits || cfg!(target_arch = "aarch64") { number as i32 } else { i32::MIN }
 }
 
 /// Converts to a status: in gawk the lower half of an integer of 64 bits, 0 beyond them.
@@ -308,12 +359,23 @@ pub(super) fn write(number: f64, out: &mut Vec<u8>) {
     let integer = to_integer(number);
     if f64::from(integer) == number {
         write_integer(integer.into(), out);
-    } else if rules::is_gawk() && (number.trunc() == number || number.is_nan()) {
+    } else if is_written_large(number) {
         write_large(number, out);
+    } else if rules::is_one_true() && number.trunc() == number {
+        general(number, 30, &Style::default(), out);
     } else if rules::is_mawk_2025() && number.trunc() == number && is_whole_in_mawk(number) {
         out.extend_from_slice(format!("{number:.0}").as_bytes());
     } else {
         general(number, 6, &Style::default(), out);
+    }
+}
+
+/// Whether it is written by [`write_large`] outside of formats: by gawk an integer, by the one true awk none, but what is no
+/// finite number.
+fn is_written_large(number: f64) -> bool {
+    match () {
+        () if rules::is_gawk() => number.trunc() == number || number.is_nan(),
+        () => rules::is_one_true() && !number.is_finite(),
     }
 }
 

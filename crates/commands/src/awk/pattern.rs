@@ -233,7 +233,7 @@ impl Translator<'_> {
                 b'^' => return Declined::because("^ in the middle of an expression"),
                 b'$' if matches!(self.peek(), None | Some(b')' | b'|')) => out.push(byte),
                 // It is an anchor there, too, after which only what may be nothing can match.
-                b'$' if self.dialect == Dialect::Portable
+                b'$' if matches!(self.dialect, Dialect::Portable | Dialect::OneTrue { .. })
                     || matches!(self.peek(), Some(b'*' | b'+' | b'?' | b'{')) =>
                 {
                     return Declined::because("$ in the middle of an expression");
@@ -348,9 +348,10 @@ impl Translator<'_> {
             {
                 byte
             }
+            byte if self.dialect.is_one_true() && byte.is_ascii_punctuation() => byte,
             // Letters without a meaning.
             b's' | b'S' | b'w' | b'W' | b'd' | b'D' | b'y'
-                if self.dialect == (Dialect::Mawk { is_2025: false }) =>
+                if matches!(self.dialect, Dialect::Mawk { is_2025: false } | Dialect::OneTrue { .. }) =>
             {
                 byte
             }

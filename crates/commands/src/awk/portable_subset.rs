@@ -1,4 +1,4 @@
-//! The subset of programs for gawk and original-awk where all awks agree: each record is independent, the
+//! The subset of programs for versions that were not compared where all awks agree: each record is independent, the
 //! only numbers are lengths and counts, and every awk parses the expressions alike. Anything not listed is
 //! declined.
 

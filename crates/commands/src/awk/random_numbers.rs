@@ -2,6 +2,7 @@
 //!
 //! - mawk takes the C library's `random`. Its own seed is made of the time; where no seed is given, any numbers are as right
 //!   as those.
+//! - The one true awk takes that too, and its seed is 1.
 //! - gawk brings a generator of 63 words, whose numbers it shuffles after Bays and Durham (ACM Transactions on Mathematical
 //!   Software 2, 1976), and makes two of them into one fraction. Its own seed is 1.
 //!
@@ -29,7 +30,7 @@ impl Generator {
 
     /// Makes a generator for a program that gives no seed.
     pub(super) fn unseeded() -> Generator {
-        if rules::is_gawk() { Generator::new(1) } else { Generator::of_the_time() }
+        if rules::is_mawk() { Generator::of_the_time() } else { Generator::new(1) }
     }
 
     /// Makes a generator that begins differently at each time.
@@ -38,9 +39,10 @@ impl Generator {
         Generator::new(now.subsec_nanos() ^ now.as_secs() as u32)
     }
 
-    /// Returns the next number between 0 and 1: in mawk both included, in gawk without 1.
+    /// Returns the next number between 0 and 1: in mawk both included, in the others without 1.
     pub(super) fn fraction(&mut self) -> f64 {
         match self {
+            Generator::Mawk(feedback) if rules::is_one_true() => f64::from(feedback.next()) / 2_147_483_648.0,
             Generator::Mawk(feedback) => f64::from(feedback.next()) / f64::from(i32::MAX),
             Generator::Gawk(shuffled) => shuffled.fraction(),
         }

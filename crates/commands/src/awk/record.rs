@@ -306,7 +306,7 @@ impl Record {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         let mut like_input = false;
-        if !rules::is_gawk()
+        if rules::is_mawk()
             && let ([piece], None) = (self.pieces.found.as_slice(), &rest)
         {
             match self.values.get(piece.end).filter(|_| piece.is_own()) {

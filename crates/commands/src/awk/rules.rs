@@ -18,6 +18,8 @@ pub(crate) enum Variant {
     Gawk,
     /// From 5.3 on.
     Gawk5_3,
+    /// The one true awk of 2022, the last one of bytes.
+    OneTrue,
 }
 
 /// What operations depend on.
@@ -26,11 +28,13 @@ pub(super) struct Rules {
     pub(super) variant: Variant,
     /// Whether strings are of the characters of UTF-8, not of bytes.
     pub(super) characters: bool,
+    /// Whether bytes are decoded as UTF-8 to change their case, all the same.
+    pub(super) decodes_case: bool,
 }
 
 thread_local! {
     static RULES: Cell<Rules> =
-        const { Cell::new(Rules { variant: Variant::Mawk, characters: false }) };
+        const { Cell::new(Rules { variant: Variant::Mawk, characters: false, decodes_case: false }) };
 }
 
 /// Sets the rules of this thread.
@@ -43,7 +47,19 @@ pub(super) fn follow(rules: Rules) {
 /// Whether this thread follows gawk.
 #[inline]
 pub(super) fn is_gawk() -> bool {
-    !matches!(RULES.get().variant, Variant::Mawk | Variant::Mawk2025)
+    matches!(RULES.get().variant, Variant::Gawk5_1 | Variant::Gawk | Variant::Gawk5_3)
+}
+
+/// Whether this thread follows a mawk.
+#[inline]
+pub(super) fn is_mawk() -> bool {
+    matches!(RULES.get().variant, Variant::Mawk | Variant::Mawk2025)
+}
+
+/// Whether this thread follows the one true awk.
+#[inline]
+pub(super) fn is_one_true() -> bool {
+    RULES.get().variant == Variant::OneTrue
 }
 
 /// Whether this thread follows the mawk of 2020.
@@ -62,6 +78,12 @@ pub(super) fn is_mawk_2025() -> bool {
 #[inline]
 pub(super) fn has_characters() -> bool {
     RULES.get().characters
+}
+
+/// Whether bytes are decoded as UTF-8 where their case is changed.
+#[inline]
+pub(super) fn decodes_case() -> bool {
+    RULES.get().decodes_case
 }
 
 /// Whether this thread follows gawk 5.1.

@@ -111,9 +111,14 @@ impl Machine {
     }
 
     /// Changes the case of all from `start` on.
-    pub(super) fn change_case(&mut self, out: &mut Vec<u8>, start: usize, case: Case) {
+    pub(super) fn change_case(&mut self, out: &mut Vec<u8>, start: usize, case: Case) -> Ran<()> {
+        if rules::decodes_case() && !characters::is_decoded(&out[start..]) {
+            let said = [b"illegal byte sequence ", &out[start..]].concat();
+            return Err(self.fatal_in_one_true(&said));
+        }
         let warns = characters::change_case(out, start, case);
         self.warn_if(warns);
+        Ok(())
     }
 
     /// Returns the length of a string in characters.
@@ -194,6 +199,9 @@ impl Machine {
 
 /// Returns the position of the first occurrence, from 1, or 0; and whether gawk warns of the strings.
 fn position(text: &[u8], wanted: &[u8]) -> (usize, bool) {
+    if text.is_empty() && rules::is_one_true() {
+        return (0, false);
+    }
     if !rules::has_characters() || wanted.is_empty() {
         return (memchr::memmem::find(text, wanted).map_or(0, |at| at + 1), false);
     }
@@ -226,6 +234,10 @@ fn cut(text: &[u8], start: i32, count: i32, is_stored: bool, out: &mut Vec<u8>) 
 /// Returns the range of a piece of a string of this length.
 fn window(length: usize, start: i32, mut count: i32) -> Range<usize> {
     let size = length as i32;
+    if rules::is_one_true() {
+        let at = start.clamp(1, size + 1) - 1;
+        return at as usize..(at + count.clamp(0, size - at)) as usize;
+    }
     let mut at = start.wrapping_sub(1);
     if rules::is_gawk() {
         at = start.max(1) - 1;

@@ -39,7 +39,7 @@ pub(super) fn replace(
         // An empty match directly after a match does not count.
         if !(start == end && last_end == Some(start)) {
             count += 1;
-            if varies && !rules::is_gawk() && last.is(&text[start..end], parts, out) {
+            if varies && rules::is_mawk() && last.is(&text[start..end], parts, out) {
                 append_part(text, start..end, out);
             } else {
                 let begin = out.len();

@@ -1,6 +1,7 @@
 //! Values: numbers, strings, and input, which is a number if it looks like one.
 
 use super::number;
+use super::rules;
 use super::text::Text;
 
 /// The content of a variable.
@@ -98,7 +99,7 @@ impl Value {
     #[inline]
     pub(super) fn is_true(&self) -> bool {
         match self {
-            Value::Number(number) => *number != 0.0,
+            Value::Number(number) => number_is_true(*number),
             Value::Unset => false,
             Value::Text(text) => !text.bytes().is_empty(),
             Value::Input(text) => input_is_true(text.bytes()),
@@ -136,10 +137,16 @@ impl Value {
     }
 }
 
+/// Whether a number is true: NaN is to all but the one true awk.
+#[inline]
+pub(super) fn number_is_true(number: f64) -> bool {
+    number != 0.0 && !(number.is_nan() && rules::is_one_true())
+}
+
 /// Whether input is true: not 0 if it looks like a number, otherwise not empty.
 pub(super) fn input_is_true(text: &[u8]) -> bool {
     match number::looks_like(text) {
-        Some(number) => number != 0.0,
+        Some(number) => number_is_true(number),
         None => !text.is_empty(),
     }
 }

@@ -1,10 +1,11 @@
 //! The order in which an awk keeps the keys of an array, and `for (k in a)` finds them.
 //!
-//! It follows from the keys and from the order in which they were looked up ([`mawk`]) or created ([`gawk`]). That is known
+//! It follows from the keys and from the order in which they were looked up ([`mawk`]) or created ([`gawk`], [`one_true`]). That is known
 //! where each statement looks up at most one element of an array, or where its indices cannot change.
 
 pub(super) mod gawk;
 mod mawk;
+mod one_true;
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,7 @@ pub(super) enum KeyOrder {
     Mawk(Box<mawk::Lookups>),
     /// A table grows when it has more elements than this for each list.
     Gawk(usize),
+    OneTrue,
 }
 
 impl KeyOrder {
@@ -43,7 +45,9 @@ impl KeyOrder {
     pub(super) fn remove(&mut self, index: usize) {
         match self {
             KeyOrder::Mawk(lookups) => lookups.remove(index),
-            KeyOrder::Gawk(_) => unreachable!("programs that remove elements have no known order in gawk"),
+            KeyOrder::Gawk(_) | KeyOrder::OneTrue => {
+                unreachable!("programs that remove elements have no known order in gawk and the one true awk")
+            }
         }
     }
 
@@ -58,6 +62,7 @@ impl KeyOrder {
     pub(super) fn sorted<T>(&self, keys: &[(Text, T)]) -> Vec<usize> {
         match self {
             KeyOrder::Mawk(lookups) => lookups.sorted(|index| keys[index].0.bytes()),
+            KeyOrder::OneTrue => one_true::sorted(keys.iter().map(|(key, _)| key.bytes())),
             KeyOrder::Gawk(longest) => gawk::sorted(keys.iter().map(|(key, _)| key.bytes()), *longest),
         }
     }
@@ -80,11 +85,13 @@ impl Known {
         let order = match dialect {
             Dialect::Mawk { .. } => KeyOrder::Mawk(Box::default()),
             Dialect::Gawk { .. } => KeyOrder::Gawk(gawk::longest_list(implementation)?),
+            Dialect::OneTrue { .. } => KeyOrder::OneTrue,
             Dialect::Portable => return None,
         };
         let arrays = looped_over(program);
         let fits = match order {
             KeyOrder::Mawk(_) => has_text_keys(program, &arrays),
+            KeyOrder::OneTrue => !removes_elements(program, &arrays),
             KeyOrder::Gawk(_) => {
                 !removes_elements(program, &arrays) && !counts_outside_rules(program, &arrays)
             }
