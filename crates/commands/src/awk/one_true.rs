@@ -59,8 +59,14 @@ pub(super) fn check(program: &Program, line: &Line, args: &[Vec<u8>], may_compla
 
 /// Whether it is a statement that consists of a variable or a constant.
 fn is_illegal(statement: &Statement) -> bool {
-    let Statement::Expr(expr) = statement else { return false };
-    matches!(expr.bare(), Expr::Name(_) | Expr::Number(_) | Expr::Text(_))
+    fn is_value(expr: &Expr) -> bool {
+        match expr.bare() {
+            Expr::Name(_) | Expr::Number(_) | Expr::Text(_) => true,
+            Expr::Concat(left, right) => matches!(**right, Expr::Text(_)) && is_value(left),
+            _ => false,
+        }
+    }
+    matches!(statement, Statement::Expr(expr) if is_value(expr))
 }
 
 /// Whether its value is a number, whatever the variables hold. `counted`: those that hold numbers.
@@ -223,6 +229,7 @@ fn is_foreign(expr: &Expr) -> bool {
     let parts = expr.parts();
     let mut parts = parts.iter().copied();
     match expr {
+        Expr::Concat(left, right) if joins_constants(left, right) => true,
         Expr::Compare(..) | Expr::Match { .. } | Expr::In(..) => {
             parts.any(|part| is_relation(&part) || is_assignment(&part))
         }
@@ -234,6 +241,30 @@ fn is_foreign(expr: &Expr) -> bool {
         Expr::Update(Arith::Divide, _, by) => !is_term(by),
         _ => false,
     }
+}
+
+/// Whether two strings of the program meet in a concatenation that is of more than these: this awk joins them first
+/// (`"1" "2" + 3` is 15).
+fn joins_constants(left: &Expr, right: &Expr) -> bool {
+    fn last(expr: &Expr) -> &Expr {
+        match expr {
+            Expr::Arith(_, _, part) | Expr::Concat(_, part) => last(part),
+            Expr::Negate(part) | Expr::Plus(part) | Expr::Not(part) => last(part),
+            part => part,
+        }
+    }
+    fn first(expr: &Expr) -> &Expr {
+        match expr {
+            Expr::Arith(_, part, _) | Expr::Concat(part, _) => first(part),
+            part => part,
+        }
+    }
+    let is_text = |expr: &Expr| matches!(expr, Expr::Text(_));
+    let is_alone = match left {
+        Expr::Concat(_, before) => is_text(before),
+        left => is_text(left),
+    };
+    is_text(last(left)) && is_text(first(right)) && !(is_alone && is_text(right))
 }
 
 /// Whether it is an expression between slashes, or the opposite of one.

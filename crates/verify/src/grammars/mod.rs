@@ -2,6 +2,7 @@
 
 mod awk;
 mod awk_characters;
+mod awk_syntax;
 mod awk_wide;
 mod base64;
 mod basename;
@@ -71,6 +72,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "mawk", case: awk::case },
     Grammar { command: "mawk", case: awk_wide::case },
     Grammar { command: "nl", case: nl::case },
+    Grammar { command: "original-awk", case: awk_syntax::case },
     Grammar { command: "original-awk", case: awk::case },
     Grammar { command: "original-awk", case: awk::plain },
     Grammar { command: "original-awk", case: awk_wide::case },

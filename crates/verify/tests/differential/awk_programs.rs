@@ -87,3 +87,28 @@ fn listed_programs_agree_with_the_one_true_awk() {
         pelton_testkit::skips::skip("original-awk");
     }
 }
+
+/// Around the sizes at which the one true awk's tables grow.
+#[test]
+fn many_keys_come_in_the_order_of_the_one_true_awk() {
+    let Some(mut engine) = engine("original-awk") else { return pelton_testkit::skips::skip("original-awk") };
+    let programs: [&[u8]; 4] = [
+        b"{ c[$1]++ } END { for (k in c) print k, c[k] }",
+        b"{ c[NR % 301] = $1 } END { for (k in c) print k, c[k] }",
+        b"{ c[$1, NF]; delete d } END { for (k in c) n++; print n; for (k in c) if (k < 50) print k }",
+        b"NR == 120 { delete c } { c[$1 / 4] += NR } END { for (k in c) s = s \",\" k; print s }",
+    ];
+    let mut found = Vec::new();
+    for keys in [1, 50, 99, 100, 101, 102, 400, 401, 402, 800, 1601, 1700] {
+        let numbers = (0..keys).map(|key| format!("{}\n", key * 7919 % 10_007));
+        let words = (0..keys).map(|key| format!("k{key} \u{e9}{}\n", key % 13));
+        for input in [numbers.collect::<String>(), words.collect()] {
+            for program in programs {
+                let case: Case = case("original-awk", &[program], input.as_bytes());
+                found.extend(engine.check(&case).expect("the real tool").map(|difference| difference.show()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    assert_eq!(engine.tally.declined, 0);
+}
