@@ -172,12 +172,16 @@ pub(super) fn divides_by_zero(arith: Arith, right: f64) -> bool {
     right == 0.0 && matches!(arith, Arith::Divide | Arith::Remainder) && !rules::is_mawk()
 }
 
-/// Compares two numbers by an operator. In mawk NaN equals every number, in gawk from 5.2 on none.
+/// Compares two numbers by an operator. In mawk NaN equals every number, in gawk from 5.2 on none; in the second edition of
+/// the one true awk it only differs from itself.
 #[inline]
 pub(super) fn numbers(order: Order, left: f64, right: f64) -> bool {
     let (less, more) = (left < right, left > right);
     if !less && !more && left != right && rules::is_gawk() {
         return if rules::is_gawk_5_1() { in_order(order, left, right) } else { order == Order::NotEqual };
+    }
+    if !less && !more && left != right && rules::is_second_edition() {
+        return order == Order::NotEqual && left.is_nan() && right.is_nan();
     }
     match order {
         Order::Less => less,

@@ -93,7 +93,9 @@ impl<'a> Failures<'a> {
         match expr {
             Expr::Field(index) => {
                 !self.bounds.is_never_negative(index)
-                    || rules::is_one_true() && !one_true::is_number(index, &self.counted)
+                    || rules::is_one_true()
+                        && !rules::is_second_edition()
+                        && !one_true::is_number(index, &self.counted)
             }
             Expr::Builtin(Builtin::ToLower | Builtin::ToUpper, _) => rules::decodes_case(),
             Expr::Assign(place, value) if is_count(place) => !self.bounds.is_never_negative(value),

@@ -225,7 +225,7 @@ impl Machine {
     }
 
     fn field_number_made(&mut self, index: &Get) -> Ran<usize> {
-        if rules::is_one_true() && !is_number(index) {
+        if rules::is_one_true() && !rules::is_second_edition() && !is_number(index) {
             return self.field_number_of_value(index);
         }
         let number = self.number(index)?;

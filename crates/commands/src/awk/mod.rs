@@ -112,6 +112,8 @@ pub(crate) enum Dialect {
     OneTrue {
         /// Whether the locale is one of UTF-8, by which it changes the case of characters.
         utf8: bool,
+        /// Whether it is one of the second edition, whose strings are of bytes only in the locale C.
+        is_second: bool,
     },
     /// That in which all awks agree ([`portable_subset`]): for other versions of the one true awk and of mawk, which differ
     /// in numbers and expressions.
@@ -132,7 +134,10 @@ impl Dialect {
                 variant: gawk::variant(&context.implementation),
             }),
             Some(Family::OriginalAwk) if context.implementation.is_tested(Family::OriginalAwk) => {
-                Ok(Dialect::OneTrue { utf8: context.locale.ctype != Charset::C })
+                Ok(Dialect::OneTrue { utf8: context.locale.ctype != Charset::C, is_second: false })
+            }
+            Some(Family::OriginalAwk) if one_true::is_second_edition(context) => {
+                Ok(Dialect::OneTrue { utf8: false, is_second: true })
             }
             Some(Family::Mawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
@@ -160,10 +165,11 @@ impl Dialect {
         let variant = match self {
             Dialect::Gawk { variant, .. } => variant,
             Dialect::Mawk { is_2025: true } => Variant::Mawk2025,
-            Dialect::OneTrue { .. } => Variant::OneTrue,
+            Dialect::OneTrue { is_second: false, .. } => Variant::OneTrue,
+            Dialect::OneTrue { is_second: true, .. } => Variant::OneTrueSecond,
             Dialect::Mawk { is_2025: false } | Dialect::Portable => Variant::Mawk,
         };
-        let decodes_case = self == Dialect::OneTrue { utf8: true };
+        let decodes_case = matches!(self, Dialect::OneTrue { utf8: true, .. });
         Rules { variant, characters: self.has_characters(), decodes_case }
     }
 }
@@ -342,6 +348,8 @@ fn accept_as(
     }
     let judges = match dialect {
         Dialect::Gawk { utf8: true, .. } => gawk::judges(&compiled, &context.implementation),
+        // The second edition of the one true awk decodes what is no UTF-8 in its own way.
+        Dialect::Portable if locale.ctype != Charset::C => Judges::ValidUtf8,
         _ => Judges::AnyBytes,
     };
     if reads && !resumes && judges != Judges::AnyBytes {

@@ -1,16 +1,26 @@
-//! What the one true awk (version 20220912) reads or does in a way of its own, and is declined.
+//! What the one true awk (20220912, and in the locale C two versions of the second edition) reads or does in a way of its own, and is declined.
 
 use std::collections::BTreeSet;
 
-use crate::{Accept, Declined};
+use crate::{Accept, Charset, Context, Declined, Family};
 
 use super::arguments::Line;
 use super::names::{bodies, patterns};
 use super::numeric_strings;
-use super::tree::{Arith, Builtin, Expr, Program, Statement};
+use super::rules;
+use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{
     any_below, any_expr, any_expr_below, any_part, any_statement, each_expr, every_expr, every_statement,
 };
+
+/// Versions of the second edition that were compared, with strings of bytes.
+const SECOND_EDITION: &[&str] = &["20250116", "20251225"];
+
+/// Whether it is a version of the second edition that was compared, in a locale where its strings are of bytes.
+pub(super) fn is_second_edition(context: &Context) -> bool {
+    context.locale.ctype == Charset::C
+        && context.implementation.is_one_of(Family::OriginalAwk, SECOND_EDITION)
+}
 
 /// Declines programs that this awk reads otherwise, or of whose run too little is known.
 pub(super) fn check(program: &Program, line: &Line, args: &[Vec<u8>], may_complain: bool) -> Accept<()> {
@@ -21,11 +31,18 @@ pub(super) fn check(program: &Program, line: &Line, args: &[Vec<u8>], may_compla
     if any_expr(program, |expr| matches!(expr, Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, _))) {
         return Declined::because("a side effect: getline");
     }
+    if rules::is_second_edition() && any_expr(program, asks_for_difference) {
+        return Declined::because(
+            "!= of values that may have been NaN before, which this awk takes for different",
+        );
+    }
     let counted = counted(program, &line.variables);
-    if any_expr(
-        program,
-        |expr| matches!(expr, Expr::Field(index) if !has_known_name(program, index, &counted)),
-    ) {
+    if !rules::is_second_edition()
+        && any_expr(
+            program,
+            |expr| matches!(expr, Expr::Field(index) if !has_known_name(program, index, &counted)),
+        )
+    {
         return Declined::because(
             "the number of a field that may be none, of which this awk says where it comes from",
         );
@@ -55,6 +72,12 @@ pub(super) fn check(program: &Program, line: &Line, args: &[Vec<u8>], may_compla
         );
     }
     Ok(())
+}
+
+/// Whether it compares two values for being different, none of which is a constant.
+fn asks_for_difference(expr: &Expr) -> bool {
+    let is_constant = |expr: &Expr| matches!(expr.bare(), Expr::Number(_) | Expr::Text(_));
+    matches!(expr, Expr::Compare(Order::NotEqual, left, right) if !is_constant(left) && !is_constant(right))
 }
 
 /// Whether it is a statement that consists of a variable or a constant.

@@ -20,6 +20,8 @@ pub(crate) enum Variant {
     Gawk5_3,
     /// The one true awk of 2022, the last one of bytes.
     OneTrue,
+    /// The second edition, of bytes too.
+    OneTrueSecond,
 }
 
 /// What operations depend on.
@@ -59,7 +61,12 @@ pub(super) fn is_mawk() -> bool {
 /// Whether this thread follows the one true awk.
 #[inline]
 pub(super) fn is_one_true() -> bool {
-    RULES.get().variant == Variant::OneTrue
+    matches!(RULES.get().variant, Variant::OneTrue | Variant::OneTrueSecond)
+}
+
+/// Whether this thread follows the second edition of the one true awk.
+pub(super) fn is_second_edition() -> bool {
+    RULES.get().variant == Variant::OneTrueSecond
 }
 
 /// Whether this thread follows the mawk of 2020.

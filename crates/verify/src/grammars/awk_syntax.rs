@@ -133,7 +133,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         7 => format!("a[{one}] = 1; for (k in a) print k"),
         8 => format!("{one}; print x, y, $0, NF"),
         9 => format!("printf \"%c|%5c|%-3c|%x|%i|%g|%s\\n\", {one}, {other}, $1, $2, $2, $3, $2 + 0"),
-        _ => format!("print $1 == $2, $1 < $2"),
+        _ => "print $1 == $2, $1 < $2".to_owned(),
     };
     let text = match rng.below(6) {
         0 => format!("function f(q) {{ return q \"!\" }} {one} {{ print \"m\", x, y }}"),

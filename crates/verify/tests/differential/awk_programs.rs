@@ -110,5 +110,7 @@ fn many_keys_come_in_the_order_of_the_one_true_awk() {
         }
     }
     assert!(found.is_empty(), "\n{}", found.join("\n"));
-    assert_eq!(engine.tally.declined, 0);
+    if crate::installed::foreign_implementation("original-awk").is_none() {
+        assert_eq!(engine.tally.declined, 0);
+    }
 }
