@@ -109,6 +109,9 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
     let begin = compiler.blocks(&program.begin)?;
     let end = compiler.blocks(&program.end)?;
     let globals = compiler.first_values()?;
+    if given.dialect.has_unseen_characters() {
+        super::one_true::check_separators(&given.fs, &given.rs)?;
+    }
     let record_end = match given.rs.as_slice() {
         [byte] => *byte,
         [] => b'\n',
@@ -609,11 +612,11 @@ impl Compiler<'_> {
         Ok(Get::Split(Box::new(self.get(text)?), table, self.separators.len() - 1))
     }
 
-    /// Returns the separator that `split` takes a string for. In the one true awk pieces also end at newlines.
+    /// Returns the separator that `split` takes a string for. In the one true awk before its second edition pieces also end at newlines.
     fn separator_of_split(&self, text: &[u8]) -> Accept<Separator> {
         let made = separator(text, self.given.dialect)?;
         Ok(match (text, made) {
-            ([byte], Separator::Byte(_)) if self.given.dialect.is_one_true() => {
+            ([byte], Separator::Byte(_)) if rules::is_one_true() && !rules::is_second_edition() => {
                 Separator::ByteOrNewline(*byte)
             }
             (_, made) => made,

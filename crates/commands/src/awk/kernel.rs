@@ -324,7 +324,8 @@ impl Kernel for AwkKernel {
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
         let whole;
-        let block = if rules::is_one_true() && memchr::memchr(0, block).is_some() {
+        // What may be handed over stays as it is.
+        let block = if rules::is_one_true() && !self.manner.minds_nul && memchr::memchr(0, block).is_some() {
             whole = without_nul(block, self.manner.record_end);
             &whole
         } else {

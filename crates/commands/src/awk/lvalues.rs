@@ -229,6 +229,9 @@ impl Machine {
             return self.field_number_of_value(index);
         }
         let number = self.number(index)?;
+        if rules::is_one_true() && number > f64::from(i32::MAX) {
+            return self.field_out_of_range(index);
+        }
         self.field_of_number(number)
     }
 
@@ -243,8 +246,17 @@ impl Machine {
                 let said = [b"illegal field $(", text, b"), name \"", &name, b"\""].concat();
                 Err(self.fatal_in_one_true(&said))
             }
+            _ if number > f64::from(i32::MAX) => self.field_out_of_range(index),
             _ => self.field_of_number(number),
         }
+    }
+
+    /// Stops at the number of a field that is no integer of C.
+    #[cold]
+    fn field_out_of_range(&mut self, index: &Get) -> Ran<usize> {
+        let said =
+            [b"trying to access out of range field ", self.name_in_one_true(index)?.as_slice()].concat();
+        Err(self.fatal_in_one_true(&said))
     }
 
     /// Returns what the one true awk calls a variable, an element or a field.
@@ -257,7 +269,11 @@ impl Machine {
             Get::Of(LValue::Record) => b"0".to_vec(),
             Get::Of(LValue::Field(field)) => field.to_string().into_bytes(),
             Get::Of(LValue::FieldAt(index)) => self.field_number(index)?.to_string().into_bytes(),
-            _ => Vec::new(),
+            Get::Of(LValue::FieldCount) => b"NF".to_vec(),
+            Get::Assign(place, _) | Get::Update(_, place, _) | Get::Step { place, before: true, .. } => {
+                return self.name_in_one_true(&Get::Of((**place).clone()));
+            }
+            _ => b"(null)".to_vec(),
         })
     }
 

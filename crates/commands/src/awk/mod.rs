@@ -110,9 +110,9 @@ pub(crate) enum Dialect {
     },
     /// All of the tested one true awk's, which is one of bytes.
     OneTrue {
-        /// Whether the locale is one of UTF-8, by which it changes the case of characters.
+        /// Whether the locale is one of UTF-8: it changes the case of characters, or has characters.
         utf8: bool,
-        /// Whether it is one of the second edition, whose strings are of bytes only in the locale C.
+        /// Whether it is one of the second edition.
         is_second: bool,
     },
     /// That in which all awks agree ([`portable_subset`]): for other versions of the one true awk and of mawk, which differ
@@ -137,7 +137,7 @@ impl Dialect {
                 Ok(Dialect::OneTrue { utf8: context.locale.ctype != Charset::C, is_second: false })
             }
             Some(Family::OriginalAwk) if one_true::is_second_edition(context) => {
-                Ok(Dialect::OneTrue { utf8: false, is_second: true })
+                Ok(Dialect::OneTrue { utf8: context.locale.ctype != Charset::C, is_second: true })
             }
             Some(Family::Mawk | Family::OriginalAwk) => Ok(Dialect::Portable),
             _ => Declined::because("an awk that is not known"),
@@ -156,6 +156,11 @@ impl Dialect {
         matches!(self, Dialect::OneTrue { .. })
     }
 
+    /// Whether it has characters that are treated as bytes, as far as that is the same.
+    fn has_unseen_characters(self) -> bool {
+        self == Dialect::OneTrue { utf8: true, is_second: true }
+    }
+
     /// Whether strings are of characters, not of bytes.
     fn has_characters(self) -> bool {
         matches!(self, Dialect::Gawk { utf8: true, .. })
@@ -169,7 +174,7 @@ impl Dialect {
             Dialect::OneTrue { is_second: true, .. } => Variant::OneTrueSecond,
             Dialect::Mawk { is_2025: false } | Dialect::Portable => Variant::Mawk,
         };
-        let decodes_case = matches!(self, Dialect::OneTrue { utf8: true, .. });
+        let decodes_case = self == Dialect::OneTrue { utf8: true, is_second: false };
         Rules { variant, characters: self.has_characters(), decodes_case }
     }
 }
@@ -269,6 +274,9 @@ fn accept_as(
     }
     if dialect.is_one_true() {
         one_true::check(&program, &line, args, analysis.may_fail || warns_of_numbers)?;
+        if dialect.has_unseen_characters() {
+            one_true::check_characters(&program, &line)?;
+        }
     }
     let files = output_files::of_program(&program)?;
     if files.is_some() && dialect.is_gawk() {
@@ -350,6 +358,7 @@ fn accept_as(
         Dialect::Gawk { utf8: true, .. } => gawk::judges(&compiled, &context.implementation),
         // The second edition of the one true awk decodes what is no UTF-8 in its own way.
         Dialect::Portable if locale.ctype != Charset::C => Judges::ValidUtf8,
+        _ if dialect.has_unseen_characters() && has_patterns(&compiled) => Judges::ValidUtf8,
         _ => Judges::AnyBytes,
     };
     if reads && !resumes && judges != Judges::AnyBytes {
@@ -368,6 +377,7 @@ fn accept_as(
         reads,
         minds_nul: resumes
             && (dialect == Dialect::Portable
+                || dialect.is_one_true() && judges != Judges::AnyBytes
                 || dialect.is_mawk() && (meets_nul(&program) || formats(&program))),
         judges,
         rules: Rules { characters: warns_of_bytes, ..dialect.rules() },
@@ -391,7 +401,10 @@ fn accept_as(
         && !warns
         && analysis.joined.iter().all(|name| name != LAST_RECORD);
     let firsts = FirstOfEachKey::of(&program, &line.program, &compiled.code.fields)
-        .filter(|_| by_kind && compiled.code.has_lines() && fraction_arrays.is_empty());
+        // Its helpers know nothing of a NUL that ends a record.
+        .filter(|_| {
+            by_kind && !dialect.is_one_true() && compiled.code.has_lines() && fraction_arrays.is_empty()
+        });
     let inputs = if reads { line.inputs } else { Vec::new() };
     let resume = resumes.then_some(line.resume);
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
@@ -514,6 +527,12 @@ fn meets_nul(program: &tree::Program) -> bool {
         _ => false,
     };
     changes_case(program) || visit::any_expr(program, replaces)
+}
+
+/// Whether it searches for expressions, or separates by them.
+fn has_patterns(compiled: &Compiled) -> bool {
+    let mut separators = compiled.separators.iter().chain([&compiled.code.fields]);
+    !compiled.patterns.is_empty() || separators.any(|separator| separator.pattern().is_some())
 }
 
 fn loops(program: &tree::Program) -> bool {

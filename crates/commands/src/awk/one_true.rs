@@ -1,8 +1,8 @@
-//! What the one true awk (20220912, and in the locale C two versions of the second edition) reads or does in a way of its own, and is declined.
+//! What the one true awk (20220912, and two versions of the second edition) reads or does in a way of its own, and is declined.
 
 use std::collections::BTreeSet;
 
-use crate::{Accept, Charset, Context, Declined, Family};
+use crate::{Accept, Context, Declined, Family};
 
 use super::arguments::Line;
 use super::names::{bodies, patterns};
@@ -13,13 +13,34 @@ use super::visit::{
     any_below, any_expr, any_expr_below, any_part, any_statement, each_expr, every_expr, every_statement,
 };
 
-/// Versions of the second edition that were compared, with strings of bytes.
+/// Versions of the second edition that were compared.
 const SECOND_EDITION: &[&str] = &["20250116", "20251225"];
 
-/// Whether it is a version of the second edition that was compared, in a locale where its strings are of bytes.
+/// Whether it is a version of the second edition that was compared.
 pub(super) fn is_second_edition(context: &Context) -> bool {
-    context.locale.ctype == Charset::C
-        && context.implementation.is_one_of(Family::OriginalAwk, SECOND_EDITION)
+    context.implementation.is_one_of(Family::OriginalAwk, SECOND_EDITION)
+}
+
+/// Declines what the second edition may do otherwise than with bytes, where its strings are of characters: all that counts or
+/// changes them. What it searches must be UTF-8.
+pub(super) fn check_characters(program: &Program, line: &Line) -> Accept<()> {
+    if super::gawk::counts_characters(program) {
+        return Declined::because("characters, which were not compared in this awk");
+    }
+    let is_whole = |text: &[u8]| str::from_utf8(text).is_ok();
+    let is_cut = |expr: &Expr| matches!(expr, Expr::Text(text) if !is_whole(text));
+    if any_expr(program, is_cut) || !line.variables.iter().all(|(_, value)| is_whole(value)) {
+        return Declined::because("bytes that are no characters");
+    }
+    Ok(())
+}
+
+/// Declines separators of fields or records beyond ASCII.
+pub(super) fn check_separators(fs: &[u8], rs: &[u8]) -> Accept<()> {
+    match fs.is_ascii() && rs.is_ascii() {
+        true => Ok(()),
+        false => Declined::because("a separator beyond ASCII"),
+    }
 }
 
 /// Declines programs that this awk reads otherwise, or of whose run too little is known.
@@ -50,6 +71,11 @@ pub(super) fn check(program: &Program, line: &Line, args: &[Vec<u8>], may_compla
     if any_statement(program, is_illegal) {
         return Declined::because("a value that is no statement to this awk");
     }
+    if any_expr(program, |expr| takes_text(program, line, expr)) {
+        return Declined::because(
+            "log, exp or sqrt of what may be a text: this awk warns of one beyond the range of numbers",
+        );
+    }
     if jumps_out_of_functions(program) {
         return Declined::because("a function that exits, beside which this awk goes on with the expression");
     }
@@ -72,6 +98,35 @@ pub(super) fn check(program: &Program, line: &Line, args: &[Vec<u8>], may_compla
         );
     }
     Ok(())
+}
+
+/// Whether it is a function that warns, of what may be a text.
+fn takes_text(program: &Program, line: &Line, expr: &Expr) -> bool {
+    let Expr::Builtin(Builtin::Log | Builtin::Exp | Builtin::Sqrt, args) = expr else { return false };
+    let numbers = BTreeSet::new();
+    let is_sure = |arg: &Expr| match arg.bare() {
+        Expr::Name(name) => is_number(arg.bare(), &numbers) || holds_numbers(program, line, name),
+        arg => is_number(arg, &numbers),
+    };
+    !args.iter().all(is_sure)
+}
+
+/// Whether a variable only ever gets numbers.
+fn holds_numbers(program: &Program, line: &Line, name: &String) -> bool {
+    let numbers = BTreeSet::new();
+    let gets_more = |expr: &Expr| {
+        matches!(expr.changed_place().map(Expr::bare), Some(Expr::Name(changed)) if changed == name)
+            && match expr {
+                Expr::Step { .. } | Expr::Update(..) => false,
+                Expr::Assign(_, value) => !is_number(value, &numbers),
+                _ => true,
+            }
+    };
+    !super::names::is_special(name)
+        && !line.variables.iter().any(|(given, _)| given == name)
+        && !program.functions.iter().any(|function| function.parameters.contains(name))
+        && !any_expr(program, gets_more)
+        && !any_statement(program, |statement| matches!(statement, Statement::ForIn(key, ..) if key == name))
 }
 
 /// Whether it compares two values for being different, none of which is a constant.

@@ -10,6 +10,7 @@ use crate::{Accept, Charset, Declined};
 
 use super::Dialect;
 use super::pattern_pieces;
+use super::portable_subset;
 use super::rules;
 use super::single_byte::Single;
 
@@ -53,10 +54,18 @@ impl Pattern {
         if text.is_empty() {
             return Declined::because("an empty regular expression");
         }
+        if dialect.has_unseen_characters() {
+            portable_subset::check_regex(text)?;
+        }
         let translated = Translator { text, at: 0, depth: 0, dialect }.all()?;
         let charset = if dialect.has_characters() { Charset::Utf8 } else { Charset::C };
         let wide = wide(text, dialect, purpose);
         let regex = compile(&translated, charset, wide, Newline::IsCharacter)?;
+        if dialect.has_unseen_characters() && purpose == Purpose::Find && regex.may_match_nothing() {
+            return Declined::because(
+                "an expression that may match nothing between the bytes of a character",
+            );
+        }
         let single = match regex.shape() {
             Shape::OneOf(set) => Some(Single::new(set, None)),
             Shape::Literal(text) if text.len() == 1 => {

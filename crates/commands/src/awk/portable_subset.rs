@@ -37,6 +37,11 @@ pub(super) fn check(program: &Program, line: &Line, charset: Charset) -> Accept<
     Ok(())
 }
 
+/// Declines expressions that do not match characters as they match their bytes.
+pub(super) fn check_regex(text: &[u8]) -> Accept<()> {
+    Look { bytes: false }.regex(text)
+}
+
 fn unsure<T>(what: &str) -> Accept<T> {
     Declined::because(format!("{what}, where the awks were not compared"))
 }
