@@ -151,6 +151,11 @@ const BASH: &[Case] = &[
         "set -e; o=nosuch/x; for i in 1; do sort a | uniq > $o || echo failed; done; sort a | uniq > $o; echo not",
     ),
     case(1, "o=out; f=a; if sort < $f | grep 1 > $o; then cat $o; fi"),
+    // A stage that expands the status gets that of the command before, not that of a test.
+    case(
+        2,
+        "x=1; false; y=$(echo \"$x\" | sed \"s/1/$?/\" | cat); echo $y; false; y=$(echo \"$x\" | cat -n); echo $? $y",
+    ),
     // What `echo` prints, given to the call.
     case(
         1,

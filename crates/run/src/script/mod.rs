@@ -288,6 +288,11 @@ fn fed_by_echo(
     if rest.is_empty() || judged[1..].iter().any(Result::is_err) {
         return None;
     }
+    // The test before the call sets the status.
+    let written = found.pipeline.span.of(judge.text);
+    if written.contains("$?") || written.contains("${?") {
+        return None;
+    }
     let echoed = echoed::Echoed::of(first, found, judge)?;
     // The first time, bash may be asked its version.
     let gains = outlook.nothing_gained(rest).is_none() && writer.shell.fills_pipes(judge.environment);
