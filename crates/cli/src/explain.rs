@@ -118,6 +118,11 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
             }
         };
     }
+    for file in &rewritten.sourced {
+        let name = printable(&file.name, true);
+        let _ =
+            writeln!(text, "line {}: sources {name}\n    its text is known; the shell runs it", file.line);
+    }
     let (called, all) =
         (rewritten.pipelines.iter().filter(|one| one.called > 0).count(), rewritten.pipelines.len());
     let pipelines = if all == 1 { "pipeline calls" } else { "pipelines call" };
@@ -150,7 +155,12 @@ fn script_json(rewritten: &Rewritten, request: &Request) -> String {
             })
         })
         .collect();
-    let value = serde_json::json!({ "version": 1, "script": pipelines, "shell_text": rewritten.text });
+    let sources = rewritten.sourced.iter();
+    let sources: Vec<_> =
+        sources.map(|file| serde_json::json!({ "file": file.name, "line": file.line })).collect();
+    let value = serde_json::json!({
+        "version": 1, "script": pipelines, "sources": sources, "shell_text": rewritten.text,
+    });
     format!("{value:#}\n")
 }
 

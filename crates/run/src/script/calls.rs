@@ -27,6 +27,8 @@ pub struct Writer<'a> {
     pub shell: &'a Shell,
     pub dialect: Dialect,
     pub effects: ShellEffects,
+    /// Whether the script, or a file that it sources, mentions `PATH`.
+    pub names_path: bool,
 }
 
 /// A replacement of a piece of text.
@@ -135,7 +137,7 @@ impl Writer<'_> {
     ) -> Option<Vec<Edit>> {
         let fits = self.dialect == Dialect::Bash && of.substituted && !of.backquoted && self.is_alone(of);
         // The programs of another PATH may be others.
-        (fits && !self.text.contains("PATH")).then(|| names::in_the_shell(stage, of, judge, outlook))?
+        (fits && !self.names_path).then(|| names::in_the_shell(stage, of, judge, outlook))?
     }
 
     /// Whether a `$(…)` or `` `…` `` consists of the pipeline.

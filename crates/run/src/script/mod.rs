@@ -22,6 +22,7 @@ mod outlook;
 mod position;
 mod refuse;
 mod sizes;
+mod sourced;
 mod stages;
 
 use crate::environ::Environment;
@@ -46,6 +47,17 @@ pub struct Rewritten {
     pub pipelines: Vec<Considered>,
     /// Whether the shell must read it in place of the script's file.
     pub from_file: bool,
+    /// The files that it sources, whose text is known.
+    pub sourced: Vec<SourcedFile>,
+}
+
+/// A file that a script sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcedFile {
+    /// The name that `.` gets.
+    pub name: String,
+    /// The line of the script from which it is sourced, from 1.
+    pub line: usize,
 }
 
 impl Rewritten {
@@ -111,13 +123,20 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         return Err(why.describe().into());
     }
     let found = pipelines(&script);
-    let functions = functions(&found);
-    let computes = found.iter().flat_map(|one| &one.pipeline.stages).any(runs_what_it_computes);
-    let manner = refuse::manner(text, &request.shell_flags, refuse::Known { from_file, computes })?;
-    let names: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    let unset = assigned::may_be_unset(text, &names, &found, computes);
+    let sourced = sourced::read(text, &script, &found, request, environment)?;
+    let functions = sourced.texts(text, &found).flat_map(|(_, found)| functions(found)).collect::<Vec<_>>();
+    let stages =
+        || sourced.texts(text, &found).flat_map(|(_, found)| found).flat_map(|one| &one.pipeline.stages);
+    let computes = stages().any(runs_what_it_computes);
+    let all = sourced.joined(text);
+    let manner = refuse::manner(&all, &request.shell_flags, refuse::Known { from_file, computes })?;
+    let names: Vec<&str> = all.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let unset = (sourced.texts(text, &found))
+        .map(|(text, found)| assigned::may_be_unset(text, &names, found, computes))
+        .collect::<Option<Vec<_>>>();
     let assigned = unset.map_or(vec![], |unset| {
-        script.assigned.iter().filter(|one| !unset.contains(&one.name)).cloned().collect()
+        let known = script.assigned.iter().chain(&sourced.assigned);
+        known.filter(|one| !unset.iter().any(|unset| unset.contains(&one.name))).cloned().collect()
     });
     let programs = &Programs::new(environment);
     let judge = stages::Judge {
@@ -128,7 +147,8 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         functions: &functions,
         assigned: &assigned,
     };
-    let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner };
+    let names_path = all.contains("PATH");
+    let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner, names_path };
     let outlook = outlook::Outlook::new(text, environment, programs);
     let (mut edits, mut considered, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let sizes = sizes::Sizes::new(text, &found, request);
@@ -159,7 +179,9 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     if considered.iter().any(|one| one.called > 0) {
         edits.extend(names.into_iter().flatten());
     }
-    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, from_file })
+    let sourced =
+        sourced.files.into_iter().map(|file| SourcedFile { name: file.name, line: file.line }).collect();
+    Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, from_file, sourced })
 }
 
 /// The system limits an argument to 128 KiB, and calls are longer than what they replace.

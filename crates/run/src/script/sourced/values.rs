@@ -1,0 +1,279 @@
+//! Values of variables and words, as far as they are known before the script runs.
+
+use super::Text;
+use crate::environ::{self, Environment};
+use crate::plan::Request;
+use pelton_syntax::{
+    self as syntax, Connector, Dialect, Reason, Redirect, RedirectKind, Simple, Word, WordPart,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// Whether a name is a function.
+pub type IsFunction<'f> = dyn Fn(&str) -> bool + 'f;
+
+/// Variables and the working directory.
+#[derive(Debug)]
+pub struct Values<'a> {
+    request: &'a Request,
+    environment: &'a Environment,
+    dialect: Dialect,
+    /// Variables that are assigned to; `None` if the value is not known.
+    variables: BTreeMap<String, Option<String>>,
+    /// Whether any variable may have been assigned to.
+    forgotten: bool,
+    directory: Option<PathBuf>,
+    /// Whether `pwd` prints that directory.
+    is_physical: bool,
+}
+
+impl<'a> Values<'a> {
+    pub fn new(request: &'a Request, environment: &'a Environment, dialect: Dialect) -> Self {
+        let directory = std::env::current_dir().ok();
+        let is_physical = environment
+            .get("PWD")
+            .is_none_or(|pwd| directory.as_deref().is_some_and(|own| own.as_os_str() == pwd));
+        let variables = BTreeMap::new();
+        Values { request, environment, dialect, variables, forgotten: false, directory, is_physical }
+    }
+
+    /// Sets a variable. `None`: its value is not known.
+    pub fn set(&mut self, name: &str, value: Option<String>) {
+        self.variables.insert(name.to_owned(), value);
+    }
+
+    /// Forgets the value of a variable.
+    pub fn forget(&mut self, name: &str) {
+        self.set(name, None);
+    }
+
+    /// Forgets the values of all variables.
+    pub fn forget_all(&mut self) {
+        self.variables.clear();
+        self.forgotten = true;
+    }
+
+    /// Follows `cd`. `None`: it is not known where to.
+    pub fn change_directory(&mut self, to: Option<&str>) {
+        self.directory = to.and_then(|to| self.entered(self.directory.as_deref(), to));
+        self.is_physical = true;
+    }
+
+    /// Returns the path of the file that `.` opens.
+    ///
+    /// # Errors
+    /// The reason why it is not known.
+    pub fn path(&self, name: &str) -> Result<PathBuf, &'static str> {
+        let path = Path::new(name);
+        if path.is_absolute() {
+            return Ok(path.to_owned());
+        }
+        if !name.contains('/') && (self.dialect != Dialect::Bash || self.is_in_path(name)) {
+            return Err("its name has no `/`, so it is looked for in PATH");
+        }
+        let directory =
+            self.directory.as_deref().ok_or("its name is relative to a directory that is not known")?;
+        Ok(directory.join(path))
+    }
+
+    /// Whether bash may find the file in PATH.
+    fn is_in_path(&self, name: &str) -> bool {
+        let Some(path) = self.variable("PATH") else { return true };
+        path.split(':').any(|folder| !folder.starts_with('/') || Path::new(folder).join(name).exists())
+    }
+
+    /// Returns what a word expands to; `None` if that is not known. `splits`: whether an expansion outside of quotes is split
+    /// and matched with names of files.
+    pub fn of(&self, word: &Word, text: &Text, splits: bool, functions: &IsFunction<'_>) -> Option<String> {
+        let script = Names { source: text.name.as_deref(), text: &text.text, functions };
+        self.word(word, &script, splits)
+    }
+
+    fn word(&self, word: &Word, names: &Names<'_>, splits: bool) -> Option<String> {
+        let mut value = String::new();
+        for part in &word.parts {
+            let (piece, may_split) = match part {
+                WordPart::Bare(text) | WordPart::Quoted(text) => (text.clone(), false),
+                WordPart::Variable { name, quoted } => (self.named(name, names)?, !quoted),
+                WordPart::Tilde => (self.variable("HOME")?, false),
+                WordPart::Opaque { reason: Reason::SpecialParameter | Reason::ParameterOperator, span } => {
+                    (self.parameter(span.of(names.text), names)?, true)
+                }
+                WordPart::Opaque { reason: Reason::CommandSubstitution, span } => {
+                    (self.substituted(span.of(names.text), names)?, true)
+                }
+                _ => return None,
+            };
+            if splits && may_split && piece.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) {
+                return None;
+            }
+            value += &piece;
+        }
+        (!value.contains(['\n', '\0'])).then_some(value)
+    }
+
+    /// Returns the value of a variable.
+    fn named(&self, name: &str, names: &Names<'_>) -> Option<String> {
+        match (name, self.dialect) {
+            ("BASH_SOURCE", Dialect::Bash) => names.source.map(str::to_owned),
+            _ => self.variable(name),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        match self.variables.get(name) {
+            Some(value) => value.clone(),
+            None if self.forgotten || environ::is_special(name) => None,
+            None if syntax::is_set_by_shell(name, true) => None,
+            None => self.environment.get(name).and_then(OsStr::to_str).map(str::to_owned),
+        }
+    }
+
+    /// Returns what `$0`, `${BASH_SOURCE[0]}`, `${NAME%/*}` or `${NAME:-VALUE}` expand to.
+    fn parameter(&self, written: &str, names: &Names<'_>) -> Option<String> {
+        let inner = written.strip_prefix('$')?;
+        let inner = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(inner);
+        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+        let (name, operation) = inner.split_at(end);
+        let operation = match name {
+            "BASH_SOURCE" => operation.strip_prefix("[0]").unwrap_or(operation),
+            _ => operation,
+        };
+        let value = match name {
+            "0" => self.request.name.to_str().map(str::to_owned),
+            _ => self.named(name, names),
+        };
+        match operation {
+            "" => value,
+            "%/*" => value
+                .map(|value| value.rsplit_once('/').map_or(value.clone(), |(folder, _)| folder.to_owned())),
+            _ => {
+                let default = operation.strip_prefix(":-")?;
+                let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+                let is_unset = !self.variables.contains_key(name)
+                    && !self.forgotten
+                    && !environ::is_special(name)
+                    && self.environment.get(name).is_none_or(OsStr::is_empty);
+                match value.filter(|value| !value.is_empty()) {
+                    Some(value) => Some(value),
+                    None if is_unset && default.chars().all(plain) => Some(default.to_owned()),
+                    None => None,
+                }
+            }
+        }
+    }
+
+    /// Returns what `$(dirname "$0")`, `$(cd FOLDER && pwd)` and the like print.
+    fn substituted(&self, written: &str, names: &Names<'_>) -> Option<String> {
+        let inner = match written.strip_prefix("$(") {
+            Some(rest) => rest.strip_suffix(')')?,
+            None => written.strip_prefix('`')?.strip_suffix('`').filter(|inner| !inner.contains('\\'))?,
+        };
+        let script = syntax::parse(inner, self.dialect).ok()?;
+        let names = Names { text: inner, ..*names };
+        let mut directory = self.directory.clone().filter(|_| self.is_physical);
+        let pipelines = script.items.iter().flat_map(|item| {
+            let joined = |connector: &Connector| *connector == Connector::And;
+            let fits = !item.background && item.and_or.rest.iter().all(|(connector, _)| joined(connector));
+            item.and_or.pipelines().map(move |one| Some(one).filter(|one| fits && !one.negated && !one.timed))
+        });
+        let pipelines: Vec<_> = pipelines.collect::<Option<_>>()?;
+        let (last, before) = pipelines.split_last()?;
+        for one in before {
+            let [stage] = one.stages.as_slice() else { return None };
+            let (command, arguments) = self.command(stage.simple()?, &names)?;
+            if command != "cd" || !stage.redirects.iter().all(is_silent) {
+                return None;
+            }
+            let [to] = arguments.as_slice() else { return None };
+            directory = Some(self.entered(directory.as_deref(), to)?);
+        }
+        let [stage] = last.stages.as_slice() else { return None };
+        let (command, arguments) =
+            self.command(stage.simple()?, &names).filter(|_| stage.redirects.is_empty())?;
+        self.printed(&command, &arguments, directory.as_deref())
+    }
+
+    /// Returns a command and its arguments.
+    fn command(&self, simple: &Simple, names: &Names<'_>) -> Option<(String, Vec<String>)> {
+        let words = simple.words.iter().map(|word| self.word(word, names, true));
+        let mut words: Vec<String> = words.collect::<Option<_>>()?;
+        if !simple.assignments.is_empty() || words.is_empty() || (names.functions)(&words[0]) {
+            return None;
+        }
+        let command = words.remove(0);
+        if words.first().is_some_and(|word| word == "--") {
+            words.remove(0);
+        }
+        Some((command, words))
+    }
+
+    fn printed(&self, command: &str, arguments: &[String], directory: Option<&Path>) -> Option<String> {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let path = |path: &Path| path.to_str().map(str::to_owned);
+        match (command, arguments.as_slice()) {
+            ("pwd", [] | ["-P" | "-L"]) => path(directory?),
+            ("dirname", [name]) if !name.starts_with('-') => Some(folder_of(name)),
+            ("readlink", ["-f", name]) | ("realpath", [name])
+                if !name.starts_with('-') && !name.is_empty() =>
+            {
+                path(&directory?.join(name).canonicalize().ok()?)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns where `cd` leads, if its path has no symbolic links: these would be named in one way by the shell, and in
+    /// another by the system.
+    fn entered(&self, from: Option<&Path>, to: &str) -> Option<PathBuf> {
+        let by_path = self.variables.contains_key("CDPATH") || self.environment.get("CDPATH").is_some();
+        if by_path || self.forgotten || to.is_empty() || to.starts_with('-') {
+            return None;
+        }
+        let path = if to.starts_with('/') { PathBuf::from(to) } else { from?.join(to) };
+        let mut plain = PathBuf::new();
+        for component in path.components() {
+            match component {
+                Component::ParentDir => drop(plain.pop()),
+                Component::CurDir => {}
+                other => plain.push(other),
+            }
+        }
+        (plain.is_dir() && path.canonicalize().ok()? == plain && plain.canonicalize().ok()? == plain)
+            .then_some(plain)
+    }
+}
+
+/// What names mean in a text.
+#[derive(Clone, Copy)]
+struct Names<'n> {
+    /// What `$BASH_SOURCE` is.
+    source: Option<&'n str>,
+    text: &'n str,
+    functions: &'n IsFunction<'n>,
+}
+
+/// Returns what `dirname` prints.
+fn folder_of(name: &str) -> String {
+    let trimmed = name.trim_end_matches('/');
+    match trimmed.rsplit_once('/') {
+        _ if trimmed.is_empty() => if name.is_empty() { "." } else { "/" }.to_owned(),
+        None => ".".to_owned(),
+        Some((folder, _)) => {
+            let folder = folder.trim_end_matches('/');
+            if folder.is_empty() { "/" } else { folder }.to_owned()
+        }
+    }
+}
+
+/// Whether a redirection only silences a command.
+fn is_silent(redirect: &Redirect) -> bool {
+    match &redirect.kind {
+        RedirectKind::Write(word) | RedirectKind::WriteBoth(word) => {
+            word.static_text().is_some_and(|word| word == "/dev/null")
+        }
+        RedirectKind::Duplicate(..) => true,
+        _ => false,
+    }
+}
