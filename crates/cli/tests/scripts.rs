@@ -15,6 +15,24 @@ const fn case(calls: usize, text: &'static str) -> Case {
     Case { calls, text }
 }
 
+/// Files to source.
+const LIBRARIES: [(&str, &str); 14] = [
+    ("fn", "top() { sort \"$1\" | uniq -c | head -n 2; }\n\nsay() { echo \"$LINENO: $*\"; }\n"),
+    ("conf", "# comment\nLOG=a\nMODE='m n'\n"),
+    ("shadow", "sort() { echo mine; }\n"),
+    ("shadows", "dirname() { LOG=b; }\nLOG=a\n"),
+    ("outer", "D=./lib\n. \"$D/conf\"\n[ -n \"$D\" ] && . ./lib/fn\n"),
+    ("returns", "echo \"got $?\"\nif [ -n \"$1\" ]; then return 3; fi\nLOG=a\nreturn 5\necho no\n"),
+    ("args", "echo \"$#\" \"$1\" \"$0\"\n"),
+    ("bad", "echo before\nif true; then\n"),
+    ("strict", "set -u\n"),
+    ("computes", "run() { \"$@\"; }\n"),
+    ("status", "status() { echo \"${PIPESTATUS[@]}\"; }\n"),
+    ("fails", "echo in\nfalse || true\n\ncat nosuch | wc -l\n"),
+    ("lines", "say() { echo \"$0 $*\"; nocmd; }\nnocmd\n\nsay $LINENO\ncat nosuch\n"),
+    ("exits", "leave() { exit \"$1\"; }\ntrap 'echo bye' EXIT\n"),
+];
+
 /// For bash and dash.
 const BOTH: &[Case] = &[
     // Loops, and what they expand.
@@ -137,6 +155,49 @@ const BOTH: &[Case] = &[
     // The script's standard input is left to its reader.
     case(1, "for i in 1; do cut -c1 | head -n 1; done; echo rest"),
     case(1, "for i in 1 2; do read -r x; echo \"$x\"; sort a | head -n 1; done"),
+    // Sourced files, whose text is known.
+    case(1, ". ./lib/fn; for i in 1; do sort a | uniq -c; done; top b; say hi"),
+    case(2, ". ./lib/shadow; sort a | uniq; cut -c1 a | uniq -c; uniq a | wc -l"),
+    case(1, "set -u; . ./lib/conf; sort \"$LOG\" | uniq -c; echo $MODE"),
+    case(0, "set -u; if [ -f lib/conf ]; then . ./lib/conf; fi; sort $LOG | uniq"),
+    case(0, "set -u; . ./lib/returns; sort $LOG | uniq; echo $?"),
+    case(1, "[ -r nosuch ] && . ./nosuch; sort a | uniq -c"),
+    case(1, ". ./nosuch; echo $?; sort a | uniq -c"),
+    case(1, "false; . ./lib/returns; echo $?; sort a | uniq -c"),
+    case(1, "set -- 1; . ./lib/args x y; echo $# $1; sort a | uniq -c"),
+    case(1, "D=./lib; . \"$D/conf\"; . \"${D}/fn\"; say \"$MODE\"; sort $LOG | uniq -c"),
+    case(1, "D=$(dirname \"./lib/x\"); . \"$D/conf\"; sort $LOG | uniq -c"),
+    case(1, "D=\"$(cd ./lib >/dev/null 2>&1 && pwd)\"; . $D/conf; sort $LOG | uniq -c"),
+    case(1, ". ./lib/outer; say \"$MODE\"; sort $LOG | uniq -c"),
+    case(1, "cd sub; . ../lib/fn; sort e | uniq -c; top ../b"),
+    case(1, "say() { echo mine; }; say; . ./lib/fn; say; sort a | uniq -c"),
+    case(1, "set -e; . ./lib/fails; sort a | uniq -c; echo on"),
+    case(1, "x=$(. ./lib/conf; echo $LOG); sort $x | uniq -c"),
+    case(1, ". ./lib/lines; sort nosuch | uniq; nocmd; say $LINENO"),
+    case(1, "x=a; [ $x = a ] || . ./nosuch; (. ./lib/shadow); cut -c1 a | uniq -c"),
+    case(1, ". ./lib/exits; . ./lib/fn || exit 4; sort a | uniq -c; leave 3; echo no"),
+    case(1, "while getopts ab o -a; do case $o in a) x=1;; esac; done; . ./lib/fn; sort a | uniq -c"),
+    // Sourced files that may be others by then, or have effects on calls.
+    case(0, "echo 'sort() { echo mine; }' >l; . ./l; sort a | uniq"),
+    case(0, "sort a >out; . ./lib/fn; sort a | uniq -c"),
+    case(0, "make() { cp lib/shadow l; }; cp lib/conf l; make; . ./l; sort a | uniq -c"),
+    case(0, "for f in conf shadow; do . ./lib/$f; done; sort a | uniq -c"),
+    case(0, "cp lib/conf l; for f in 1 2; do . ./l; cp lib/shadow l; done; sort a | uniq -c"),
+    case(0, "load() { . ./l; }; cp lib/shadow l; load; sort a | uniq -c"),
+    case(0, "x=lib/conf; read -r x <<E\n./lib/shadow\nE\n. $x; sort a | uniq -c"),
+    case(0, "x=./lib/conf; : $((y = 1)) ${x:=b}; for x in ./lib/shadow; do :; done; . $x; sort a | uniq -c"),
+    case(0, "x=./lib/conf; f() { x=./lib/shadow; }; f; . $x; sort a | uniq -c"),
+    case(0, "x=./lib/conf; if true; then x=./lib/shadow; fi; . $x; sort a | uniq -c"),
+    case(0, "cd sub || exit; cd \"$OLDPWD\"; . ./lib/fn; sort a | uniq -c"),
+    case(0, ". ./lib/bad; echo $?; sort a | uniq -c"),
+    case(0, "if true; then . ./lib/strict; fi; for i in 1; do sort a $nosuch | uniq -c; done; echo no"),
+    case(0, ". ./lib/fn >out; sort a | uniq -c; cat out"),
+    case(0, ". \"./$nosuch/lib\"; sort a | uniq -c"),
+    case(0, ". ./lib/computes; run . ./lib/shadow; sort a | uniq -c"),
+    case(0, ". ./lib; echo $?; sort a | uniq -c"),
+    case(0, "mkdir d; ln -s ../lib/shadow d/l; D=$(cd d && pwd); . $D/l; sort a | uniq -c"),
+    case(0, "trap 'cp lib/shadow l' EXIT; cp lib/conf l; trap - EXIT; . ./l; sort a | uniq -c"),
+    case(0, ". ./lib/shadows; dirname x; . ./$LOG; sort $LOG | uniq -c"),
 ];
 
 /// For bash alone.
@@ -156,6 +217,16 @@ const BASH: &[Case] = &[
         2,
         "x=1; false; y=$(echo \"$x\" | sed \"s/1/$?/\" | cat); echo $y; false; y=$(echo \"$x\" | cat -n); echo $? $y",
     ),
+    // Sourced files.
+    case(1, "source ./lib/fn; source lib/conf; sort $LOG | uniq -c; say \"$MODE\" | wc -l"),
+    case(0, ". <(echo 'sort() { echo mine; }'); sort a | uniq -c"),
+    case(0, ". /dev/stdin <<< 'sort() { echo mine; }'; sort a | uniq -c"),
+    case(0, "source ./lib/status; sort a | grep nosuch | uniq; status"),
+    case(1, "source ./lib/fn; source fn; echo $?; sort a | uniq -c"),
+    case(1, "set -uo pipefail; shopt -s nullglob; source ./lib/conf; sort $LOG nosuch | uniq -c; echo $?"),
+    case(0, "x=./lib/conf; printf -v x %s ./lib/shadow; . $x; sort a | uniq -c"),
+    case(0, "x=./lib/conf; (( y = 1, x = 2 )); . $x; sort a | uniq -c"),
+    case(0, "x=./lib/conf; declare x=./lib/shadow; y=x; declare \"$y=./lib/shadow\"; . $x; sort a | uniq -c"),
     // What `echo` prints, given to the call.
     case(
         1,
@@ -292,6 +363,10 @@ fn prepare(dir: &Path) {
     std::fs::hard_link(large(), dir.join("sub/large")).expect("linked");
     for (name, text) in files {
         std::fs::write(dir.join(name), text).expect("written");
+    }
+    std::fs::create_dir(dir.join("lib")).expect("made");
+    for (name, text) in LIBRARIES {
+        std::fs::write(dir.join("lib").join(name), text).expect("written");
     }
 }
 

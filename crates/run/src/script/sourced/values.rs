@@ -8,6 +8,7 @@ use pelton_syntax::{
 };
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Whether a name is a function.
@@ -31,9 +32,12 @@ pub struct Values<'a> {
 impl<'a> Values<'a> {
     pub fn new(request: &'a Request, environment: &'a Environment, dialect: Dialect) -> Self {
         let directory = std::env::current_dir().ok();
-        let is_physical = environment
-            .get("PWD")
-            .is_none_or(|pwd| directory.as_deref().is_some_and(|own| own.as_os_str() == pwd));
+        // The shell takes the inherited `PWD` if that is the directory.
+        let is_physical = environment.get("PWD").is_none_or(|pwd| {
+            directory.as_deref().is_some_and(|own| own.as_os_str() == pwd)
+                || !Path::new(pwd).is_absolute()
+                || !is_same(Path::new(pwd), Path::new("."))
+        });
         let variables = BTreeMap::new();
         Values { request, environment, dialect, variables, forgotten: false, directory, is_physical }
     }
@@ -276,4 +280,10 @@ fn is_silent(redirect: &Redirect) -> bool {
         RedirectKind::Duplicate(..) => true,
         _ => false,
     }
+}
+
+/// Whether two paths lead to the same directory.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| std::fs::metadata(path).map(|data| (data.dev(), data.ino())).ok();
+    place(one).is_some() && place(one) == place(other)
 }
