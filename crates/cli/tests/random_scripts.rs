@@ -1,5 +1,5 @@
 //! Random scripts: `pelton run -f FILE` against the shell's own run of that file, in bash and dash: loops, functions,
-//! substitutions, here-documents, the background, redirections with odd names, options.
+//! substitutions, here-documents, the background, redirections with odd names, options, sourced files.
 //!
 //! `cargo test` runs a slice of a few seconds. A campaign, on a release build:
 //!
@@ -227,6 +227,147 @@ const SCOPES_OF_BASH: [&str; 12] = [
     "exec 7>&-; wait -n",
 ];
 
+/// How a script names the folder of its libraries.
+const FOLDERS: [&str; 9] = [
+    "L=./lib",
+    "L=lib",
+    "L=$(dirname \"$0\")/lib",
+    "L=\"$(cd \"$(dirname \"$0\")\" && pwd)/lib\"",
+    "L=\"$(cd -- \"$(dirname -- \"$0\")/lib\" >/dev/null 2>&1 && pwd -P)\"",
+    "L=${0%/*}/lib",
+    "L=${L:-lib}",
+    "export L=`dirname $0`/lib",
+    "cd d; L=../lib",
+];
+/// How it sources them.
+const SOURCED: [&str; 14] = [
+    ". \"$L/a\"",
+    ". \"$L/a\"",
+    ". $L/b",
+    ". $L/b",
+    ". $L/a x y",
+    "[ -f $L/a ] && . $L/a",
+    ". $L/nosuch || echo no",
+    "if test -r \"$L/b\"; then . \"$L/b\"; fi",
+    "(. $L/b; echo $?)",
+    ". \"$L/a\" | sort",
+    ". $L/a && echo y",
+    ". $L/a; echo \"$? $LINENO\"",
+    ". $L/a || exit 3",
+    "false || . $L/c",
+];
+const ODDLY_SOURCED: [&str; 5] = [
+    "v=$(. $L/a; echo $v)",
+    "for j in a b; do . $L/$j; done",
+    "f() { . $L/a; }; f",
+    ". $L/a > out",
+    "! . ./lib/b",
+];
+/// What may change the libraries, or the name of their folder, before or between.
+const CHANGES: [&str; 25] = [
+    "echo 'sort() { echo mine; }' > lib/a",
+    "cp lib/b lib/a",
+    "rm -f lib/b",
+    "mv lib/c lib/a",
+    "sort w | tee -a lib/c",
+    "y=$(echo 'uniq() { echo own; }' > lib/b)",
+    "y=`cp lib2/a lib/a`",
+    "{ echo v=q; } >> lib/a",
+    "for j in 1; do cp lib2/b lib/b; done",
+    "L=lib2",
+    "if true; then L=lib2; fi",
+    "true && L=lib2",
+    "unset L; : ${L:=lib2}",
+    "g() { L=lib2; }; g",
+    "g() { cp lib2/a lib/b; }",
+    "g",
+    "dirname() { echo lib2; }",
+    "for L in lib2; do :; done",
+    "read -r L <<E\nlib2\nE",
+    "while getopts L: L -L x; do L=lib2; done",
+    "cd .",
+    "cd d",
+    "(cd d; L=lib2)",
+    "[ -n \"$y\" ] || mkdir -p made",
+    "f() { echo own; }",
+];
+/// What a library holds.
+const HELD: [&str; 23] = [
+    "f() {\necho \"f $LINENO $*\"\nsort \"${1:-w}\" | uniq -c\n}",
+    "f() { tr a-z A-Z | head -n 3; }",
+    "g() { echo $1 | sed s/a/b/; nocmd; }",
+    "g() { v=n; echo g; }",
+    "sort() { echo mine; }",
+    "uniq() { cat; }",
+    "sed() { echo sed $#; }",
+    "v=w",
+    "v=w x=n",
+    "v=w",
+    "export v=n",
+    "v=\"a b\"",
+    "set -f",
+    "trap 'echo lib' EXIT",
+    "echo \"lib $# $1 $LINENO $?\"",
+    "cat nosuch | sort",
+    "sort w | uniq -c",
+    ". $L/b",
+    ". ./lib/c",
+    "# a comment",
+    "g() { return 4; }",
+    "x=`echo w`",
+    "test -n \"$seen\" || seen=1",
+];
+/// What it holds less often: most of it leaves the script to the shell.
+const ODDLY_HELD: [&str; 23] = [
+    "g() { unset v; }",
+    "g() { \"$@\"; }",
+    "dirname() { echo lib2; }",
+    "cd() { command cd \"$@\"; echo moved; }",
+    "L=lib2",
+    "unset v",
+    "set -e",
+    "set -u",
+    "set -C",
+    "IFS=a",
+    "return",
+    "return 3",
+    "[ -n \"$v\" ] && return",
+    "nocmd",
+    "cat nosuch",
+    "PATH=$PWD/bin:$PATH",
+    "cd d",
+    "exit 2",
+    "if true",
+    "echo )",
+    "alias uniq='echo alias'",
+    "cp lib2/a lib/b",
+    "cat <<E\n$v\nE",
+];
+const HELD_IN_BASH: [&str; 6] = [
+    "f() { echo \"${PIPESTATUS[@]}\"; }",
+    "echo \"${BASH_SOURCE[0]} $BASH_LINENO ${#FUNCNAME[@]}\"",
+    "shopt -s nullglob",
+    "set -o pipefail",
+    "[[ $v ]] && return 2",
+    "L=\"$(dirname \"${BASH_SOURCE[0]}\")\"",
+];
+const USES: [&str; 8] = [
+    "f",
+    "g a",
+    "f | sort",
+    "sort $v | uniq -c; echo $?",
+    "sort \"$v\" w | uniq",
+    "y=$(f); echo \"$y\"",
+    "echo \"$v $x $?\"",
+    "y=$(echo \"$v\" | sed s/w/q/); echo $y",
+];
+
+/// A script, and the files that it may source.
+struct Generated {
+    script: String,
+    libraries: Vec<(String, String)>,
+}
+
 struct Scripts(Random);
 
 impl Scripts {
@@ -311,6 +452,53 @@ impl Scripts {
         lines.join("\n")
     }
 
+    fn mostly(&mut self, usual: &[&'static str], odd: &[&'static str]) -> &'static str {
+        let from = if self.0.one_in(12) { odd } else { usual };
+        *self.0.of::<&str>(from)
+    }
+
+    /// Returns a script that sources libraries.
+    fn sourcing(&mut self, shell: &str) -> Generated {
+        let mut libraries = Vec::new();
+        for name in ["lib/a", "lib/b", "lib/c"] {
+            let mut lines: Vec<&str> =
+                (0..1 + self.0.below(3)).map(|_| self.mostly(&HELD, &ODDLY_HELD)).collect();
+            // None sources itself.
+            lines.retain(|line| {
+                !line.starts_with(". ") || name == "lib/a" || name == "lib/b" && line.ends_with('c')
+            });
+            if shell == "bash" && self.0.one_in(6) {
+                lines.push(self.0.pick(&HELD_IN_BASH));
+            }
+            let end = if self.0.one_in(8) { "" } else { "\n" };
+            libraries.push((name.to_owned(), lines.join("\n") + end));
+        }
+        for name in ["lib2/a", "lib2/b", "d/a"] {
+            libraries.push((name.to_owned(), "sort() { echo other; }\nuniq() { cat -n; }\nv=n\n".to_owned()));
+        }
+        let first = self.0.pick(&["", "set -e\n", "set -u\n", "set -eu\n", "v=w; trap 'echo bye' EXIT\n"]);
+        let mut lines = vec![format!("{first}x=w p=a o=out i=0 e="), self.0.pick(&FOLDERS).to_owned()];
+        for _ in 0..1 + self.0.below(3) {
+            if self.0.one_in(5) {
+                lines.push(self.0.pick(&CHANGES).to_owned());
+            }
+            lines.push(self.mostly(&SOURCED, &ODDLY_SOURCED).to_owned());
+        }
+        for _ in 0..1 + self.0.below(4) {
+            let line = if self.0.one_in(3) { self.statement(1) } else { self.0.pick(&USES).to_owned() };
+            lines.push(line);
+        }
+        lines.push("echo end $LINENO".to_owned());
+        Generated { script: lines.join("\n") + "\n", libraries }
+    }
+
+    fn generated(&mut self, shell: &str) -> Generated {
+        match self.0.one_in(3) {
+            true => self.sourcing(shell),
+            false => Generated { script: self.script(shell), libraries: vec![] },
+        }
+    }
+
     fn script(&mut self, shell: &str) -> String {
         if self.0.one_in(3) {
             let vocabulary = self.vocabulary(shell);
@@ -348,10 +536,10 @@ struct Outcome {
     files: BTreeMap<String, String>,
 }
 
-fn run(argv: &[&str], script: &str) -> Outcome {
+fn run(argv: &[&str], generated: &Generated) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    for name in ["d", "d d", "bin"] {
+    for name in ["d", "d d", "bin", "lib", "lib2"] {
         std::fs::create_dir(path(name)).expect("made");
     }
     std::fs::write(path("l"), large()).expect("written");
@@ -360,8 +548,11 @@ fn run(argv: &[&str], script: &str) -> Outcome {
         ("n", "3\n10\n2\n2\n"),
         ("a b", "x\ny\nx\n"),
         ("d/z", "z\n"),
-        ("s.sh", script),
+        ("s.sh", &generated.script),
     ] {
+        std::fs::write(path(name), text).expect("written");
+    }
+    for (name, text) in &generated.libraries {
         std::fs::write(path(name), text).expect("written");
     }
     let mut command = Command::new("timeout");
@@ -369,7 +560,11 @@ fn run(argv: &[&str], script: &str) -> Outcome {
     let output = command.stdin(Stdio::null()).output().expect("it runs");
     let mut files = BTreeMap::new();
     collect(folder.path(), "", &mut files);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let own = folder.path().to_string_lossy();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(own.as_ref(), "FOLDER");
+    for content in files.values_mut() {
+        *content = text(content.as_bytes());
+    }
     let mut messages: Vec<char> = text(&without_pids(&output.stderr)).chars().collect();
     messages.sort_unstable();
     let messages = messages.into_iter().collect();
@@ -406,11 +601,17 @@ fn random_scripts_do_what_the_shell_does() {
         std::fs::canonicalize(pelton).expect("pelton").into_os_string().into_string().expect("a path");
     let mut scripts = Scripts(Random::new(campaign.seed));
     let (cases, mut found, mut races) = (campaign.cases.unwrap_or(SLICE), Vec::new(), 0);
+    let (mut sourcing, mut known) = (0, 0);
     for _ in 0..cases {
         let shell = scripts.0.pick(&["bash", "bash", "dash"]);
-        let script = scripts.script(shell);
+        let script = scripts.generated(shell);
         let expected = run(&[shell, "s.sh"], &script);
         let actual = run(&[&pelton, "run", "--shell", shell, "-f", "s.sh"], &script);
+        if !script.libraries.is_empty() {
+            sourcing += 1;
+            let told = run(&[&pelton, "explain", "--json", "--shell", shell, "-f", "s.sh"], &script).out;
+            known += u64::from(told.contains("\"shell_text\"") && !told.contains("\"sources\": []"));
+        }
         if actual == expected {
             continue;
         }
@@ -418,14 +619,21 @@ fn random_scripts_do_what_the_shell_does() {
             races += 1;
             continue;
         }
-        let report = format!("{shell}:\n{script}\nexpected {expected:#?}\ngot {actual:#?}");
+        let Generated { script, libraries } = script;
+        let report = format!("{shell}:\n{script}\n{libraries:#?}\nexpected {expected:#?}\ngot {actual:#?}");
         campaign.keep(&format!("script-{}-{}", campaign.seed, found.len()), &report);
         found.push(report);
         if found.len() == MOST {
             break;
         }
     }
-    let counts = [("scripts", cases), ("races", races), ("differences", found.len() as u64)];
+    let counts = [
+        ("scripts", cases),
+        ("sourcing", sourcing),
+        ("of known files with calls", known),
+        ("races", races),
+        ("differences", found.len() as u64),
+    ];
     let _ = writeln!(std::io::stderr(), "seed {}: {}", campaign.seed, tally("scripts", &counts));
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
