@@ -197,6 +197,21 @@ const BOTH: &[Case] = &[
     case(0, ". ./lib; echo $?; sort a | uniq -c"),
     case(0, "mkdir d; ln -s ../lib/shadow d/l; D=$(cd d && pwd); . $D/l; sort a | uniq -c"),
     case(0, "trap 'cp lib/shadow l' EXIT; cp lib/conf l; trap - EXIT; . ./l; sort a | uniq -c"),
+    case(0, "cp lib/conf l; { . ./l; } >l; sort a | uniq -c"),
+    case(0, "x=$(cd sub; . ./lib/conf; echo $LOG); sort a | uniq -c; echo $x"),
+    case(0, "x=./lib/conf; y=$(unset x; x=./lib/shadow; . $x; sort a | uniq); echo $y; . $x; sort a | uniq"),
+    case(
+        0,
+        "x=./lib/conf; for i in 1 2; do date >/dev/null; date() { x=./lib/shadow; }; done; . $x; sort a | uniq",
+    ),
+    case(0, "x=./lib/conf; f() { :; }; unset -f f; f; . $x; sort a | uniq -c"),
+    case(0, "mkdir d; . d/../lib/shadow; sort a | uniq -c"),
+    case(0, "x=./lib/conf; IFS=o; . $x; sort a | uniq -c"),
+    case(1, "x=./lib/conf; IFS=o; . \"$x\"; . \"$(dirname \"$x\")/fn\"; sort a | uniq -c"),
+    case(0, "x=./lib/shadow; readonly x; x=./lib/conf; . $x; sort a | uniq -c"),
+    case(0, "x=./lib/shadow; local x=./lib/conf; . $x; sort a | uniq -c"),
+    case(0, "exec 3<lib/conf; . ./lib/fn; sort a | uniq -c"),
+    case(1, "exec 3>&1 2>/dev/null; . ./lib/fn; sort a nosuch | uniq -c"),
     case(0, ". ./lib/shadows; dirname x; . ./$LOG; sort $LOG | uniq -c"),
 ];
 
@@ -225,6 +240,10 @@ const BASH: &[Case] = &[
     case(1, "source ./lib/fn; source fn; echo $?; sort a | uniq -c"),
     case(1, "set -uo pipefail; shopt -s nullglob; source ./lib/conf; sort $LOG nosuch | uniq -c; echo $?"),
     case(0, "x=./lib/conf; printf -v x %s ./lib/shadow; . $x; sort a | uniq -c"),
+    case(0, "source() { builtin source ./lib/shadow; }; source ./lib/conf; sort a | uniq -c"),
+    case(0, "x=./lib/conf; declare -u y; declare -n z=x; z=./lib/shadow; . $x; sort a | uniq -c"),
+    case(1, "IFS=$'\\n\\t'; x=$(dirname \"./lib/x\"); . \"$x/conf\"; sort $LOG | uniq -c"),
+    case(1, "set -euo pipefail; declare -r x=./lib; . \"$x/conf\"; sort $LOG | uniq -c"),
     case(0, "x=./lib/conf; (( y = 1, x = 2 )); . $x; sort a | uniq -c"),
     case(0, "x=./lib/conf; declare x=./lib/shadow; y=x; declare \"$y=./lib/shadow\"; . $x; sort a | uniq -c"),
     // What `echo` prints, given to the call.

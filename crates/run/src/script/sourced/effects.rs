@@ -11,9 +11,9 @@ const BUILTINS: [&str; 27] = [
     "shopt", "trap", "command", "exec",
 ];
 /// Programs that change no existing file, and do not read their standard input.
-const PROGRAMS: [&str; 19] = [
+const PROGRAMS: [&str; 18] = [
     "basename", "dirname", "readlink", "realpath", "date", "uname", "id", "whoami", "hostname", "nproc",
-    "getconf", "tput", "expr", "mkdir", "stat", "which", "arch", "printenv", "seq",
+    "getconf", "tput", "expr", "stat", "which", "arch", "printenv", "seq",
 ];
 /// Programs that change no file, but may read their standard input.
 const FILTERS: [&str; 8] = ["cat", "tr", "cut", "head", "tail", "wc", "grep", "rev"];
@@ -31,6 +31,7 @@ pub fn disturbance(stage: &Stage, name: &str, words: &[Word], piped: bool) -> Op
     let harmless = match name {
         "command" => is(1, "-v") || is(1, "-V"),
         "exec" => words.len() == 1,
+        "unset" | "declare" | "typeset" | "local" | "readonly" => !words.iter().any(has_odd_options),
         "trap" => !words.iter().skip(2).any(|word| {
             word.static_text().is_none_or(|word| matches!(word.as_str(), "ERR" | "RETURN" | "DEBUG"))
         }),
@@ -38,6 +39,17 @@ pub fn disturbance(stage: &Stage, name: &str, words: &[Word], piped: bool) -> Op
         _ => BUILTINS.contains(&name) || PROGRAMS.contains(&name),
     };
     (!harmless).then(|| format!("`{name}`"))
+}
+
+/// Whether a word of a declaration is an option by which later commands mean something else: a function is gone, a variable
+/// stands for another, or changes its values.
+fn has_odd_options(word: &Word) -> bool {
+    match word.parts.first() {
+        Some(WordPart::Bare(text) | WordPart::Quoted(text)) => text
+            .strip_prefix(['-', '+'])
+            .is_some_and(|options| !options.chars().all(|option| "rxgv".contains(option))),
+        _ => true,
+    }
 }
 
 /// Whether a redirection leaves all files as they are, and cannot wait.

@@ -44,6 +44,8 @@ pub struct Follower<'a> {
     disturbed: Option<String>,
     /// Whether the current text may have returned.
     returned: bool,
+    /// Whether a copy of the shell, within the current command, may be in another directory.
+    moved: bool,
     /// Texts that are being sourced, the script first.
     open: Vec<Rc<Text>>,
     /// The position of the script from which a file is being sourced.
@@ -60,6 +62,7 @@ impl<'a> Follower<'a> {
             called: BTreeSet::new(),
             disturbed: None,
             returned: false,
+            moved: false,
             open: vec![],
             position: 0,
             files: vec![],
@@ -130,6 +133,8 @@ impl<'a> Follower<'a> {
         certainty: Certainty,
         piped: bool,
     ) -> Result<Vec<Assigned>, String> {
+        self.moved = false;
+        self.redirects(stage);
         if !matches!(stage.command, Command::Function { .. }) {
             self.inside(stage.span, text, certainty)?;
             self.refuse_loops(stage, text)?;
@@ -150,7 +155,12 @@ impl<'a> Follower<'a> {
         let of_span = |pipeline: &Pipeline| {
             holds(span, pipeline.span) && pipeline.span != span && !in_function(pipeline.span)
         };
-        for one in text.script.nested.iter().filter(|one| of_span(&one.pipeline)) {
+        let nested = || text.script.nested.iter().filter(|one| of_span(&one.pipeline));
+        // In a loop, a function may be called before it is defined.
+        for stage in nested().flat_map(|one| &one.pipeline.stages) {
+            self.define(stage, text);
+        }
+        for one in nested() {
             one.loop_variables.iter().for_each(|name| self.values.forget(name));
             if one.background {
                 self.disturb("`&`");
@@ -190,13 +200,9 @@ impl<'a> Follower<'a> {
         certainty: Certainty,
         piped: bool,
     ) -> Result<Vec<Assigned>, String> {
-        if !stage.redirects.iter().all(is_harmless) {
-            self.disturb("a redirection");
-        }
+        self.redirects(stage);
         match &stage.command {
-            Command::Function { name } => {
-                self.functions.entry(name.clone()).or_default().push((text.clone(), stage.span));
-            }
+            Command::Function { .. } => self.define(stage, text),
             Command::Compound(compound) => {
                 if matches!(compound.kind, CompoundKind::Select | CompoundKind::Coproc) {
                     self.disturb("a command");
@@ -205,6 +211,19 @@ impl<'a> Follower<'a> {
             Command::Simple(simple) => return self.simple(stage, simple, text, certainty, piped),
         }
         Ok(vec![])
+    }
+
+    /// Notes a definition of a function.
+    fn define(&mut self, stage: &Stage, text: &Rc<Text>) {
+        if let Command::Function { name } = &stage.command {
+            self.functions.entry(name.clone()).or_default().push((text.clone(), stage.span));
+        }
+    }
+
+    fn redirects(&mut self, stage: &Stage) {
+        if !stage.redirects.iter().all(is_harmless) {
+            self.disturb("a redirection");
+        }
     }
 
     fn simple(
@@ -227,19 +246,25 @@ impl<'a> Follower<'a> {
             self.disturb("a command whose name it computes");
             return Ok(vec![]);
         };
+        if self.functions.contains_key(&name) {
+            if crate::is_builtin(&name) {
+                self.disturb("a function with the name of a builtin");
+            }
+            self.call(&name)?;
+        }
         if sources(stage, self.dialect).is_some() {
             return self.source(stage, simple, text, certainty);
         }
         if self.functions.contains_key(&name) {
-            self.call(&name)?;
             return Ok(vec![]);
         }
         if let Some(why) = disturbance(stage, &name, &simple.words, piped) {
             self.disturb(&why);
         }
         self.returned |= name == "return";
-        if certainty != Subshell {
-            self.builtin(&name, &simple.words[1..], text, certainty);
+        match certainty {
+            Subshell if name == "cd" => self.moved = true,
+            _ => self.builtin(&name, &simple.words[1..], text, certainty),
         }
         Ok(vec![])
     }
@@ -255,8 +280,12 @@ impl<'a> Follower<'a> {
                 self.values.change_directory(to.as_deref());
             }
             "export" | "readonly" | "local" | "declare" | "typeset" => {
+                let has_it = self.dialect == Dialect::Bash || matches!(name, "export" | "readonly");
                 for word in words {
-                    self.declared(word, text, certainty);
+                    self.declared(word, text, if has_it && name != "local" { certainty } else { Maybe });
+                    if name != "export" {
+                        self.values.freeze(word.span.of(&text.text));
+                    }
                 }
             }
             "unset" | "getopts" => {
@@ -278,10 +307,7 @@ impl<'a> Follower<'a> {
     /// Follows `NAME`, `NAME=VALUE` or an option behind `export`, `local` and the like.
     fn declared(&mut self, word: &Word, text: &Text, certainty: Certainty) {
         let written = word.span.of(&text.text);
-        if let Some(options) = written.strip_prefix(['-', '+']) {
-            if !options.chars().all(|option| "rxg".contains(option)) {
-                self.values.forget_all();
-            }
+        if written.starts_with(['-', '+']) {
             return;
         }
         let name = written.split_once('=').map_or(written, |(name, _)| name);
@@ -289,7 +315,7 @@ impl<'a> Follower<'a> {
         let value = known.then(|| self.values.of(word, text, true, &self.names())).flatten();
         match value.as_deref().and_then(|value| value.split_once('=')) {
             Some((_, value)) => self.declare(name, Some(value.to_owned())),
-            // `export NAME` leaves the value as it is; `local NAME` is of a function.
+            // `export NAME` leaves the value as it is.
             None if !known && certainty == Certain => {}
             None => self.declare(name, None),
         }
@@ -332,6 +358,9 @@ impl<'a> Follower<'a> {
         if let Some(why) = &self.disturbed {
             return Err(format!("`.` after {why}, which may change its file"));
         }
+        if self.moved {
+            return Err("`.` after `cd` in a copy of the shell".into());
+        }
         let Some(word) = simple.words.get(1) else { return Ok(vec![]) };
         let Some(name) =
             self.values.of(word, text, true, &self.names()).filter(|name| !name.starts_with('-'))
@@ -360,7 +389,7 @@ impl<'a> Follower<'a> {
     /// Reads a file; `None` if there is none.
     fn read(&self, name: &str) -> Result<Option<Rc<Text>>, String> {
         let unreadable = |why: &str| format!("`{name}`, which it sources: {why}");
-        let path = self.values.path(name).map_err(|why| unreadable(why))?;
+        let path = self.values.path(name).map_err(&unreadable)?;
         let data = match std::fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             data => data.map_err(|error| unreadable(&error.to_string()))?,

@@ -3,10 +3,11 @@
 use super::Text;
 use crate::environ::{self, Environment};
 use crate::plan::Request;
+use pelton_record::Span;
 use pelton_syntax::{
     self as syntax, Connector, Dialect, Reason, Redirect, RedirectKind, Simple, Word, WordPart,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -22,6 +23,8 @@ pub struct Values<'a> {
     dialect: Dialect,
     /// Variables that are assigned to; `None` if the value is not known.
     variables: BTreeMap<String, Option<String>>,
+    /// Variables to which a later assignment may fail.
+    frozen: BTreeSet<String>,
     /// Whether any variable may have been assigned to.
     forgotten: bool,
     directory: Option<PathBuf>,
@@ -39,12 +42,28 @@ impl<'a> Values<'a> {
                 || !is_same(Path::new(pwd), Path::new("."))
         });
         let variables = BTreeMap::new();
-        Values { request, environment, dialect, variables, forgotten: false, directory, is_physical }
+        Values {
+            request,
+            environment,
+            dialect,
+            variables,
+            frozen: BTreeSet::new(),
+            forgotten: false,
+            directory,
+            is_physical,
+        }
     }
 
     /// Sets a variable. `None`: its value is not known.
     pub fn set(&mut self, name: &str, value: Option<String>) {
-        self.variables.insert(name.to_owned(), value);
+        let is_usual =
+            !self.frozen.contains(name) && !environ::is_special(name) && !syntax::is_set_by_shell(name, true);
+        self.variables.insert(name.to_owned(), value.filter(|_| is_usual));
+    }
+
+    /// Notes that a word declares a variable, perhaps for good.
+    pub fn freeze(&mut self, word: &str) {
+        self.frozen.insert(word.split('=').next().unwrap_or_default().to_owned());
     }
 
     /// Forgets the value of a variable.
@@ -102,14 +121,16 @@ impl<'a> Values<'a> {
                 WordPart::Variable { name, quoted } => (self.named(name, names)?, !quoted),
                 WordPart::Tilde => (self.variable("HOME")?, false),
                 WordPart::Opaque { reason: Reason::SpecialParameter | Reason::ParameterOperator, span } => {
-                    (self.parameter(span.of(names.text), names)?, true)
+                    (self.parameter(span.of(names.text), names)?, !is_quoted(word, *span, names.text))
                 }
                 WordPart::Opaque { reason: Reason::CommandSubstitution, span } => {
-                    (self.substituted(span.of(names.text), names)?, true)
+                    (self.substituted(span.of(names.text), names)?, !is_quoted(word, *span, names.text))
                 }
                 _ => return None,
             };
-            if splits && may_split && piece.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) {
+            let separators = self.forgotten || self.variables.contains_key("IFS");
+            let is_odd = |c: char| c.is_whitespace() || "*?[\\".contains(c);
+            if splits && may_split && (separators || piece.contains(is_odd)) {
                 return None;
             }
             value += &piece;
@@ -146,6 +167,7 @@ impl<'a> Values<'a> {
         };
         let value = match name {
             "0" => self.request.name.to_str().map(str::to_owned),
+            _ if name.starts_with(|first: char| first.is_ascii_digit()) => return None,
             _ => self.named(name, names),
         };
         match operation {
@@ -244,7 +266,9 @@ impl<'a> Values<'a> {
                 other => plain.push(other),
             }
         }
-        (plain.is_dir() && path.canonicalize().ok()? == plain && plain.canonicalize().ok()? == plain)
+        (plain.join(".").is_dir()
+            && path.canonicalize().ok()? == plain
+            && plain.canonicalize().ok()? == plain)
             .then_some(plain)
     }
 }
@@ -286,4 +310,27 @@ fn is_silent(redirect: &Redirect) -> bool {
 fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).map(|data| (data.dev(), data.ino())).ok();
     place(one).is_some() && place(one) == place(other)
+}
+
+/// Whether a part of a word is within double quotes.
+fn is_quoted(word: &Word, part: Span, text: &str) -> bool {
+    let within = |at: usize| {
+        word.parts.iter().any(|other| match other {
+            WordPart::Opaque { span, .. } => span.start <= at && at < span.end,
+            _ => false,
+        })
+    };
+    let (mut quote, mut escaped) = (None, false);
+    let before = Span::new(word.span.start, part.start).of(text);
+    let outside = before.char_indices().filter(|(at, _)| !within(word.span.start + at));
+    for (_, character) in outside {
+        match (quote, character) {
+            _ if escaped => escaped = false,
+            (None | Some('"'), '\\') => escaped = true,
+            (None, '"' | '\'') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            _ => {}
+        }
+    }
+    quote == Some('"')
 }
