@@ -264,7 +264,11 @@ const ODDLY_SOURCED: [&str; 5] = [
     "! . ./lib/b",
 ];
 /// What may change the libraries, or the name of their folder, before or between.
-const CHANGES: [&str; 25] = [
+const CHANGES: [&str; 29] = [
+    "rm -f lib/a",
+    "rm -r lib; L=lib2",
+    "PATH=$(cd ./lib && pwd):/usr/bin:/bin; . a",
+    "mkdir -p made; L=made/../lib2",
     "echo 'sort() { echo mine; }' > lib/a",
     "cp lib/b lib/a",
     "rm -f lib/b",

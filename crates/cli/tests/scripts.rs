@@ -212,6 +212,15 @@ const BOTH: &[Case] = &[
     case(0, "x=./lib/shadow; local x=./lib/conf; . $x; sort a | uniq -c"),
     case(0, "exec 3<lib/conf; . ./lib/fn; sort a | uniq -c"),
     case(1, "exec 3>&1 2>/dev/null; . ./lib/fn; sort a nosuch | uniq -c"),
+    case(1, "PATH=$(cd ./lib && pwd):/usr/bin:/bin; . fn; say 1; sort a | uniq -c"),
+    case(1, "PATH=/usr/bin:/bin; . nosuch; echo $?; sort b | uniq"),
+    case(0, "rm -f a; PATH=$(cd ./lib && pwd):/usr/bin:/bin; . fn; say 1; sort b | uniq -c"),
+    case(0, "set -u; cp lib/conf l; : >/dev/null; rm -f l; x=$(ls -d lib); echo $x; . ./l; sort a | uniq"),
+    case(1, "rm -f lib/conf; . ./lib/conf || echo none; sort a | uniq -c"),
+    case(0, "set -u; rm -f b; . ./lib/conf; sort $LOG | uniq -c"),
+    case(2, "x=$(echo ./lib_conf | sed s/_/./g | sort -u); echo $x; . ./lib/conf; cut -c1 $LOG | uniq"),
+    case(0, "x=$(echo sort | sed 's/x/y/w l'); . ./lib/conf; cut -c1 $LOG | uniq -c"),
+    case(0, "x=$(echo sort | sort -o l); . ./lib/conf; cut -c1 $LOG | uniq -c"),
     case(0, ". ./lib/shadows; dirname x; . ./$LOG; sort $LOG | uniq -c"),
 ];
 

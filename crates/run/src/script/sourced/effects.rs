@@ -10,10 +10,11 @@ const BUILTINS: [&str; 27] = [
     "continue", "pwd", "cd", "export", "readonly", "local", "declare", "typeset", "unset", "getopts",
     "shopt", "trap", "command", "exec",
 ];
-/// Programs that change no existing file, and do not read their standard input.
-const PROGRAMS: [&str; 18] = [
+/// Programs that give no file other bytes, and do not read their standard input. `rm` is looked at by itself.
+const PROGRAMS: [&str; 27] = [
     "basename", "dirname", "readlink", "realpath", "date", "uname", "id", "whoami", "hostname", "nproc",
-    "getconf", "tput", "expr", "stat", "which", "arch", "printenv", "seq",
+    "getconf", "tput", "expr", "stat", "which", "arch", "printenv", "seq", "ls", "df", "du", "free",
+    "getopt", "tty", "groups", "logname", "rm",
 ];
 /// Programs that change no file, but may read their standard input.
 const FILTERS: [&str; 8] = ["cat", "tr", "cut", "head", "tail", "wc", "grep", "rev"];
@@ -35,10 +36,37 @@ pub fn disturbance(stage: &Stage, name: &str, words: &[Word], piped: bool) -> Op
         "trap" => !words.iter().skip(2).any(|word| {
             word.static_text().is_none_or(|word| matches!(word.as_str(), "ERR" | "RETURN" | "DEBUG"))
         }),
+        "sed" => fed && only_substitutes(&words[1..]),
+        "sort" | "uniq" => fed && words[1..].iter().all(is_order),
         _ if FILTERS.contains(&name) => fed,
         _ => BUILTINS.contains(&name) || PROGRAMS.contains(&name),
     };
     (!harmless).then(|| format!("`{name}`"))
+}
+
+/// Whether these arguments of sed are one `s` command without a file or a program, perhaps behind `-n`, `-E` or `-e`.
+fn only_substitutes(words: &[Word]) -> bool {
+    let words: Option<Vec<String>> = words.iter().map(Word::static_text).collect();
+    let Some((program, options)) = words.as_deref().and_then(<[String]>::split_last) else { return false };
+    let mut characters = program.chars();
+    let substitutes = characters.next() == Some('s');
+    let Some(delimiter) = characters.next().filter(|delimiter| "/|,#:@".contains(*delimiter)) else {
+        return false;
+    };
+    let rest: Vec<&str> = characters.as_str().split(delimiter).collect();
+    let plain = !program.contains(['\n', ';', '}']) && !program.contains(&format!("\\{delimiter}"));
+    let flags = |flags: &str| flags.chars().all(|flag| "gpI123456789".contains(flag));
+    let usual = options.iter().all(|option| matches!(option.as_str(), "-n" | "-E" | "-r" | "-e"));
+    substitutes && plain && usual && rest.len() == 3 && flags(rest[2])
+}
+
+/// Whether an argument of sort or uniq is an option that names no file.
+fn is_order(word: &Word) -> bool {
+    let text = word.static_text();
+    text.is_some_and(|text| {
+        text.strip_prefix('-')
+            .is_some_and(|letters| letters.chars().all(|letter| "bcdfnruVhg".contains(letter)))
+    })
 }
 
 /// Whether a word of a declaration is an option by which later commands mean something else: a function is gone, a variable

@@ -262,6 +262,9 @@ impl<'a> Follower<'a> {
             self.disturb(&why);
         }
         self.returned |= name == "return";
+        if name == "rm" {
+            self.values.note_removal();
+        }
         match certainty {
             Subshell if name == "cd" => self.moved = true,
             _ => self.builtin(&name, &simple.words[1..], text, certainty),
@@ -372,6 +375,8 @@ impl<'a> Follower<'a> {
             self.position = stage.span.start;
         }
         let Some(file) = self.read(&name)? else { return Ok(vec![]) };
+        // A file that is gone by then sets nothing.
+        let certainty = if self.values.may_be_removed() { Maybe.min(certainty) } else { certainty };
         if !self.files.iter().any(|(known, _)| known.path == file.path && known.name == file.name) {
             self.files.push((file.clone(), self.position));
         }
@@ -389,7 +394,8 @@ impl<'a> Follower<'a> {
     /// Reads a file; `None` if there is none.
     fn read(&self, name: &str) -> Result<Option<Rc<Text>>, String> {
         let unreadable = |why: &str| format!("`{name}`, which it sources: {why}");
-        let path = self.values.path(name).map_err(&unreadable)?;
+        let Some(path) = self.values.path(name).map_err(&unreadable)? else { return Ok(None) };
+        let in_path = !name.contains('/') && path.parent() != self.values.directory();
         let data = match std::fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             data => data.map_err(|error| unreadable(&error.to_string()))?,
@@ -400,6 +406,8 @@ impl<'a> Follower<'a> {
         if is_written_by_this_process(&data) {
             return Err(unreadable("the script writes to it"));
         }
+        // bash names the file where it found it.
+        let named = if in_path { path.to_string_lossy().into_owned() } else { name.to_owned() };
         let path = path.canonicalize().map_err(|error| unreadable(&error.to_string()))?;
         if self.open.len() > DEPTH_MAX || self.open.iter().any(|open| open.path == path) {
             return Err(unreadable("it sources itself"));
@@ -407,7 +415,7 @@ impl<'a> Follower<'a> {
         let bytes = std::fs::read(&path).map_err(|error| unreadable(&error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8"))?;
         let script = parse(name, &text, self.dialect)?;
-        Ok(Some(Rc::new(Text::new(Some(name.to_owned()), path, text, script, self.dialect))))
+        Ok(Some(Rc::new(Text::new(Some(named), path, text, script, self.dialect))))
     }
 
     fn names(&self) -> impl Fn(&str) -> bool + use<'_, 'a> {

@@ -9,6 +9,7 @@ use pelton_syntax::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -25,6 +26,8 @@ pub struct Values<'a> {
     variables: BTreeMap<String, Option<String>>,
     /// Variables to which a later assignment may fail.
     frozen: BTreeSet<String>,
+    /// Whether a command may have removed files.
+    removed: bool,
     /// Whether any variable may have been assigned to.
     forgotten: bool,
     directory: Option<PathBuf>,
@@ -48,6 +51,7 @@ impl<'a> Values<'a> {
             dialect,
             variables,
             frozen: BTreeSet::new(),
+            removed: false,
             forgotten: false,
             directory,
             is_physical,
@@ -83,27 +87,61 @@ impl<'a> Values<'a> {
         self.is_physical = true;
     }
 
-    /// Returns the path of the file that `.` opens.
+    /// Notes that a command may have removed files.
+    pub fn note_removal(&mut self) {
+        self.removed = true;
+    }
+
+    /// Whether a command may have removed files.
+    pub fn may_be_removed(&self) -> bool {
+        self.removed
+    }
+
+    /// Returns the working directory.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Returns the path of the file that `.` opens; `None` if there is none.
     ///
     /// # Errors
     /// The reason why it is not known.
-    pub fn path(&self, name: &str) -> Result<PathBuf, &'static str> {
+    pub fn path(&self, name: &str) -> Result<Option<PathBuf>, &'static str> {
         let path = Path::new(name);
         if path.is_absolute() {
-            return Ok(path.to_owned());
+            return Ok(Some(path.to_owned()));
         }
-        if !name.contains('/') && (self.dialect != Dialect::Bash || self.is_in_path(name)) {
-            return Err("its name has no `/`, so it is looked for in PATH");
+        if !name.contains('/') {
+            return self.found_in_path(name);
         }
-        let directory =
-            self.directory.as_deref().ok_or("its name is relative to a directory that is not known")?;
-        Ok(directory.join(path))
+        let directory = self.directory().ok_or("its name is relative to a directory that is not known")?;
+        Ok(Some(directory.join(path)))
     }
 
-    /// Whether bash may find the file in PATH.
-    fn is_in_path(&self, name: &str) -> bool {
-        let Some(path) = self.variable("PATH") else { return true };
-        path.split(':').any(|folder| !folder.starts_with('/') || Path::new(folder).join(name).exists())
+    /// Returns the file of a name without `/`: the first in PATH, and in bash otherwise that in the working directory.
+    fn found_in_path(&self, name: &str) -> Result<Option<PathBuf>, &'static str> {
+        const UNKNOWN: &str = "its name has no `/`, and where it is in PATH is not known";
+        let path = self.variable("PATH").filter(|_| !self.removed).ok_or(UNKNOWN)?;
+        for folder in path.split(':') {
+            let file = Path::new(folder).join(name);
+            match std::fs::metadata(&file) {
+                _ if !folder.starts_with('/') || folder.contains('%') => return Err(UNKNOWN),
+                // By that path bash names it, unless it is that of the directory.
+                Ok(data)
+                    if data.is_file()
+                        && data.mode() & 0o444 == 0o444
+                        && self.directory() != Some(Path::new(folder)) =>
+                {
+                    return Ok(Some(file));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                _ => return Err(UNKNOWN),
+            }
+        }
+        match self.dialect {
+            Dialect::Bash => Ok(Some(self.directory().ok_or(UNKNOWN)?.join(name))),
+            Dialect::Posix => Ok(None),
+        }
     }
 
     /// Returns what a word expands to; `None` if that is not known. `splits`: whether an expansion outside of quotes is split
@@ -242,7 +280,7 @@ impl<'a> Values<'a> {
             ("pwd", [] | ["-P" | "-L"]) => path(directory?),
             ("dirname", [name]) if !name.starts_with('-') => Some(folder_of(name)),
             ("readlink", ["-f", name]) | ("realpath", [name])
-                if !name.starts_with('-') && !name.is_empty() =>
+                if !name.starts_with('-') && !name.is_empty() && !self.removed =>
             {
                 path(&directory?.join(name).canonicalize().ok()?)
             }
@@ -254,7 +292,7 @@ impl<'a> Values<'a> {
     /// another by the system.
     fn entered(&self, from: Option<&Path>, to: &str) -> Option<PathBuf> {
         let by_path = self.variables.contains_key("CDPATH") || self.environment.get("CDPATH").is_some();
-        if by_path || self.forgotten || to.is_empty() || to.starts_with('-') {
+        if by_path || self.forgotten || self.removed || to.is_empty() || to.starts_with('-') {
             return None;
         }
         let path = if to.starts_with('/') { PathBuf::from(to) } else { from?.join(to) };
