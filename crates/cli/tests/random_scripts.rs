@@ -458,7 +458,7 @@ impl Scripts {
 
     fn mostly(&mut self, usual: &[&'static str], odd: &[&'static str]) -> &'static str {
         let from = if self.0.one_in(12) { odd } else { usual };
-        *self.0.of::<&str>(from)
+        self.0.of::<&str>(from)
     }
 
     /// Returns a script that sources libraries.
