@@ -84,6 +84,12 @@ pub fn all() -> Vec<Case> {
             b"a\nb\nsome longer text\na\nb\n",
         ),
         case("mawk", &[b"function f() {s = \"q\"; return \"z\"} {s = s f(); print s}"], b"a\nb\n"),
+        case("mawk", &[b"function e(){exit} {c[$1] = e()} END {print length(c)}"], b"a b\n"),
+        case("mawk", &[b"function e(){exit} {c[$1] += e()} END {print length(c)}"], b"a b\n"),
+        case("mawk", &[b"function e(){exit} {x = c[$1] e()} END {print length(c)}"], b"a b\n"),
+        case("mawk", &[b"function e(){exit} {c[$1, e()]++} END {print length(c)}"], b"a b\n"),
+        case("mawk", &[b"function e(){exit} {$3 = e()} END {print NF, $0}"], b"a b\n"),
+        case("mawk", &[b"function e(){exit} {sub(/a/, e(), c[1])} END {print length(c)}"], b"a b\n"),
         // gawk warns of an escape that needs none.
         case("gawk", &[b"{ x = $9; y = h ^ (N - 1); print (x == y), (y == \"+inf\"), (y < \"a\"); z = -y; print (z == \"\"), z \"\" }"], b"\n"),
         case("gawk", &[b"/^[a-c]?\\/*./"], b"\xf4\x90\x80\x80;").utf8(),

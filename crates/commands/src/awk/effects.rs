@@ -48,15 +48,22 @@ impl Uses {
 
     /// Whether the order of both matters.
     fn disturbs(&self, other: &Uses) -> bool {
+        // mawk evaluates in the order of the text.
+        let exits = |uses: &Uses| uses.exits && !rules::is_mawk();
         let one_way = |one: &Uses, other: &Uses| {
-            let is_seen = other.says || other.exits || other.prints;
+            let is_seen = other.says || exits(other) || other.prints;
             one.writes.iter().any(|thing| other.reads.contains(thing) || other.writes.contains(thing))
                 || one.makes.iter().any(|thing| other.reads.contains(thing))
-                || (one.says || one.exits) && is_seen
-                || one.exits && !other.writes.is_empty()
+                || (one.says || exits(one)) && is_seen
+                || exits(one) && !other.writes.is_empty()
         };
         one_way(self, other) || one_way(other, self) || self.prints && other.prints
     }
+}
+
+/// Whether an element exists in END although its value ended the program: mawk makes the element first.
+fn makes_before_the_end(made: &Uses, value: &Uses) -> bool {
+    rules::is_mawk() && value.exits && !made.makes.is_empty()
 }
 
 /// Whether it is a separator.
@@ -189,7 +196,7 @@ impl<'a> Looker<'a> {
                 uses.prints = true;
                 return Ok(uses);
             }
-            Statement::Exit(_) => uses.exits = !rules::is_mawk(),
+            Statement::Exit(_) => uses.exits = true,
             Statement::ForIn(name, array, _) => {
                 uses.writes.insert(self.variable(inside, name));
                 uses.reads.insert(self.keys(inside, array));
@@ -253,6 +260,7 @@ impl<'a> Looker<'a> {
                 if index.disturbs(&value)
                     || made.disturbs(&value) && value.writes.iter().any(|w| made.writes.contains(w))
                     || made.makes.iter().any(|thing| value.reads.contains(thing))
+                    || makes_before_the_end(&made, &value)
                 {
                     return Declined::because("an expression whose value depends on what is evaluated first");
                 }
@@ -269,6 +277,7 @@ impl<'a> Looker<'a> {
                 if index.disturbs(&value)
                     || touched
                     || made.makes.iter().any(|thing| value.reads.contains(thing))
+                    || makes_before_the_end(&made, &value)
                 {
                     return Declined::because("an expression whose value depends on what is evaluated first");
                 }
