@@ -77,6 +77,16 @@ pub fn all() -> Vec<Case> {
         case("gawk", &[b"{print ($1 > 1), ($2 < $1)}"], b"+nan 1\n-nan 2\n1 2\n"),
         case("gawk", &[b"{print ($1 == $1)}"], b"+nan\n1\n"),
         case("gawk", &[b"{print ($1 + 0 == $1 + 0), ($1 + 0 < 1)}"], b"+nan\n1\n"),
+        // Without a record, gawk does not know that it is an array.
+        case("gawk", &[b"{a[$1]++} END {print length(a); for (k in a) print k, a[k]}"], b""),
+        case("gawk", &[b"{a[$1]++} END {print length(a); for (k in a) print k, a[k]}"], b"a\nb\na\n"),
+        case("gawk", &[b"{a[$1]++} END {print length(a); for (k in a) print k, a[k]}"], b"a"),
+        case("gawk", &[b"{k[NR]=$1; delete k[NR-1]} END{print length(k), k[NR]}"], b""),
+        case("gawk", &[b"{k[NR]=$1; delete k[NR-1]} END{print length(k), k[NR]}"], b"a\nb\na\n"),
+        case("gawk", &[b"{k[NR]=$1; delete k[NR-1]} END{print length(k), k[NR]}"], b"a"),
+        case("gawk", &[b"{a[$1]} END {print length(a), a[1], NR}"], b""),
+        case("gawk", &[b"{a[$1]} END {print length(a), a[1], NR}"], b"a\nb\na\n"),
+        case("gawk", &[b"{a[$1]} END {print length(a), a[1], NR}"], b"a"),
         // A string that grows, shared or not.
         case(
             "gawk",

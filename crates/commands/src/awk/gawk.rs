@@ -13,7 +13,7 @@ use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{self, Piece, arguments};
 use super::loop_keys;
-use super::names::{Names, is_refused};
+use super::names::is_refused;
 use super::pattern::Pattern;
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
@@ -68,7 +68,6 @@ pub(super) fn check_version(
 /// Declines programs of which gawk may say something that is not known here.
 pub(super) fn check(
     program: &Program,
-    names: &Names,
     line: &Line,
     may_complain: bool,
     fraction_arrays: &BTreeSet<String>,
@@ -114,9 +113,6 @@ pub(super) fn check(
         return Declined::because(
             "a comparison of input with what may be NaN: gawk up to 5.2 minds whether it was used as a number before",
         );
-    }
-    if super::length_of_array::asked_early(program, names) {
-        return Declined::because("the length of what gawk may not know as an array yet");
     }
     let divides_by_zero = |expr: &Expr| match expr {
         Expr::Arith(Arith::Divide | Arith::Remainder, _, by) => is_constant(by) && !is_sure_divisor(by),

@@ -30,6 +30,8 @@ pub(super) struct ProgramTraits {
     pub(super) record_end: u8,
     /// Whether it has rules or an END.
     pub(super) reads: bool,
+    /// Whether another process runs END if there was no record.
+    pub(super) needs_record: bool,
     /// Whether another process continues from a NUL in the input on.
     pub(super) minds_nul: bool,
     /// Which input it judges; from other input on, another process continues too.
@@ -384,6 +386,9 @@ impl Kernel for AwkKernel {
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
         self.begin();
+        if self.manner.needs_record && self.machine.records == 0 {
+            return Err(HandOver::at(0, "no record makes an array of what END asks the length of"));
+        }
         if !self.over {
             self.machine.inputs = 0;
             let ran = self.machine.end();

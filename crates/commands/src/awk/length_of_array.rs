@@ -6,11 +6,22 @@
 use std::collections::BTreeSet;
 
 use super::names::Names;
-use super::tree::{Builtin, Expr, Pattern, Program, Statement};
-use super::visit::{any_below, any_expr_below};
+use super::tree::{Builtin, Expr, Order, Pattern, Program, Statement};
+use super::visit::{any_below, any_expr, any_expr_below, any_statement};
 
-/// Whether the length of an array may be asked for before it is one. In END it may, if nothing else there uses the array.
-pub(super) fn asked_early(program: &Program, names: &Names) -> bool {
+/// When the length of an array may be asked for before it is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    /// Never.
+    Never,
+    /// In END, if there was no record: each one makes it an array.
+    WithoutRecords,
+    /// At other times.
+    Sometimes,
+}
+
+/// Returns when the length of an array may be asked for before it is one. In END it may, if nothing else there uses the array.
+pub(super) fn asked_early(program: &Program, names: &Names) -> Early {
     let mut walk = Walk { names, early: Vec::new() };
     let mut known = Some(Known::new());
     walk.blocks(&program.begin, &mut known);
@@ -30,11 +41,30 @@ pub(super) fn asked_early(program: &Program, names: &Names) -> bool {
         walk.statements(&function.body, &mut Some(Known::new()));
     }
     if !walk.early.is_empty() {
-        return true;
+        return Early::Sometimes;
     }
     let exits = program.begin.iter().flatten().any(super::exits);
-    walk.blocks(&program.end, &mut Some(if exits { Known::new() } else { begun }));
-    walk.early.iter().any(|name| is_used_otherwise(&program.end, name))
+    let mut asks_early = |known| {
+        walk.early.clear();
+        walk.blocks(&program.end, &mut Some(known));
+        walk.early.iter().any(|name| is_used_otherwise(&program.end, name))
+    };
+    if !asks_early(if exits { Known::new() } else { begun }) {
+        return Early::Never;
+    }
+    // A record that is left midway, or read by getline, may make no array. What BEGIN has done cannot be done again.
+    match known.filter(|_| program.begin.is_empty() && !leaves_records(program)) {
+        Some(known) if !asks_early(known.clone()) => Early::WithoutRecords,
+        _ => Early::Sometimes,
+    }
+}
+
+/// Whether a record may not reach the end of the rules.
+fn leaves_records(program: &Program) -> bool {
+    let leaves = |statement: &Statement| {
+        matches!(statement, Statement::Next | Statement::NextFile | Statement::Exit(_))
+    };
+    any_statement(program, leaves) || any_expr(program, |expr| matches!(expr, Expr::Getline(..)))
 }
 
 /// Names that are arrays by now.
@@ -94,7 +124,11 @@ impl<'a> Walk<'a> {
             Statement::For(first, test, step, body) => {
                 first.iter().for_each(|first| self.statement(first, known));
                 test.iter().for_each(|test| self.expr(test, known));
-                self.statement(body, &mut known.clone());
+                if runs_once(first.as_deref(), test.as_ref(), body) {
+                    self.statement(body, known);
+                } else {
+                    self.statement(body, &mut known.clone());
+                }
                 step.iter().for_each(|step| self.statement(step, &mut known.clone()));
             }
             Statement::ForIn(_, array, body) => {
@@ -178,6 +212,35 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether these blocks do more with an array than ask for its length, or call functions, which may.
+/// Whether the body of `for (i = 5; i >= 0; i--)` is executed, whole, at least once.
+fn runs_once(first: Option<&Statement>, test: Option<&Expr>, body: &Statement) -> bool {
+    let Some(Statement::Expr(Expr::Assign(counter, value))) = first else { return false };
+    let Some(Expr::Compare(order, left, right)) = test else { return false };
+    let (Expr::Name(_), Expr::Number(begin), Expr::Number(end)) = (&**counter, &**value, &**right) else {
+        return false;
+    };
+    let begins = match order {
+        Order::Less => begin < end,
+        Order::LessOrEqual => begin <= end,
+        Order::Equal => begin == end,
+        Order::NotEqual => begin != end,
+        Order::Greater => begin > end,
+        Order::GreaterOrEqual => begin >= end,
+    };
+    let leaves = |statement: &Statement| {
+        matches!(
+            statement,
+            Statement::Break
+                | Statement::Continue
+                | Statement::Next
+                | Statement::NextFile
+                | Statement::Exit(_)
+                | Statement::Return(_)
+        )
+    };
+    begins && left == counter && !any_below(body, leaves)
+}
+
 fn is_used_otherwise(blocks: &[Vec<Statement>], name: &str) -> bool {
     let uses = |expr: &Expr| match expr {
         Expr::Element(array, _) | Expr::In(_, array) => array == name,
@@ -201,7 +264,7 @@ mod tests {
     use super::*;
     use crate::awk::parse::parse_for_test;
 
-    fn is_early(text: &str) -> bool {
+    fn early(text: &str) -> Early {
         let program = parse_for_test(text);
         asked_early(&program, &Names::of(&program).expect("names"))
     }
@@ -218,9 +281,29 @@ mod tests {
             "BEGIN { a[1] } { print length(a) } END { print length(a), a[1] }",
             "{ a[$1] } NR % 2 { print length(a) }",
             "{ a[$1] } END { print length(a) }",
+            "BEGIN { for (i = 5; i >= 0; i--) a[i]; print length(a) }",
             "function f(s, t, n) { n = split(s, t); return n length(t) } { print f($0) }",
         ] {
-            assert!(!is_early(text), "{text}");
+            assert_eq!(early(text), Early::Never, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_record_makes_it_an_array() {
+        for text in [
+            "{ a[$1] } END { print length(a), a[1] }",
+            "{ a[$1]++ } END { print length(a); for (k in a) print k, a[k] }",
+            "{ x = $2; if (x) a[x]; else delete a } /x/ { n++ } END { print length(a), n; delete a }",
+        ] {
+            assert_eq!(early(text), Early::WithoutRecords, "{text}");
+        }
+        for text in [
+            "/x/ { next } { a[$1] } END { print length(a), a[1] }",
+            "{ if ($2) exit; a[$1] } END { print length(a), a[1] }",
+            "/x/ { a[$1] } END { print length(a), a[1] }",
+            "BEGIN { print } { a[$1] } END { print length(a), a[1] }",
+        ] {
+            assert_eq!(early(text), Early::Sometimes, "{text}");
         }
     }
 
@@ -231,14 +314,15 @@ mod tests {
             "{ a[1] = length(a) }",
             "{ if ($1) a[1]; print length(a) }",
             "{ while ($1 > i++) a[i]; print length(a) }",
+            "BEGIN { for (i = 5; i >= 9; i--) a[i]; print length(a) }",
+            "BEGIN { for (i = 5; i >= 0; i--) { if (x) break; a[i] } print length(a) }",
             "{ x = $1 && a[1]; print length(a) }",
             "{ x = $1 ? a[1] : 0; print length(a) }",
             "$1 { a[$1] } { print length(a) }",
-            "{ a[$1] } END { print length(a), a[1] }",
             "BEGIN { if (x) exit; a[1] } END { print length(a), a[1] }",
             "function f(t) { return length(t) } { a[1]; print f(a) }",
         ] {
-            assert!(is_early(text), "{text}");
+            assert_eq!(early(text), Early::Sometimes, "{text}");
         }
     }
 }

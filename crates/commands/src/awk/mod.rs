@@ -88,6 +88,7 @@ pub use arguments::program_at;
 use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
 use kernel::{AwkKernel, ProgramTraits};
+use length_of_array::{Early, asked_early};
 use names::Names;
 use paragraphs::Paragraphs;
 use rules::{Rules, Variant};
@@ -270,7 +271,7 @@ fn accept_as(
     let warns_of_numbers = !rules::is_mawk() && gawk::warns_of_numbers(&program);
     if dialect.is_gawk() {
         let may_say = analysis.may_fail || warns_of_bytes || warns_of_numbers;
-        gawk::check(&program, &names, &line, may_say, &fraction_arrays, context)?;
+        gawk::check(&program, &line, may_say, &fraction_arrays, context)?;
     }
     if dialect.is_one_true() {
         one_true::check(&program, &line, args, analysis.may_fail || warns_of_numbers)?;
@@ -351,6 +352,12 @@ fn accept_as(
             );
         }
     }
+    let early = if dialect.is_gawk() { asked_early(&program, &names) } else { Early::Never };
+    // Without a record, gawk itself runs END: a process that reads an empty pipe.
+    let needs_record = early == Early::WithoutRecords && one_input && reads && !names_a_file && by_lines;
+    if early != Early::Never && !needs_record {
+        return Declined::because("the length of what gawk may not know as an array yet");
+    }
     if dialect.is_gawk() {
         gawk::check_version(&compiled, &context.implementation, dialect, warns_of_bytes)?;
     }
@@ -375,6 +382,7 @@ fn accept_as(
         name,
         record_end: compiled.code.record_end,
         reads,
+        needs_record,
         minds_nul: resumes
             && (dialect == Dialect::Portable
                 || dialect.is_one_true() && judges != Judges::AnyBytes
@@ -406,7 +414,7 @@ fn accept_as(
             by_kind && !dialect.is_one_true() && compiled.code.has_lines() && fraction_arrays.is_empty()
         });
     let inputs = if reads { line.inputs } else { Vec::new() };
-    let resume = resumes.then_some(line.resume);
+    let resume = (resumes || needs_record).then_some(line.resume);
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
     let sharing = match (manner.shares, manner.folds) {
         (true, _) if manner.behind > 0 => {
