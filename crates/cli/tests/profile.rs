@@ -1,6 +1,7 @@
 //! `pelton time --inside`: the line that costs most is found, in each language, and nothing else changes.
 //!
-//! The programs compute for a fixed CPU time, so a loaded machine has as many samples as an idle one.
+//! The programs compute, and call the kernel no more than once in a while: on a loaded machine, samples see more of such
+//! lines.
 
 use pelton_testkit::skips::has_program;
 use serde_json::Value;
@@ -51,10 +52,8 @@ fn python() -> String {
 }
 
 const PYTHON: &str = "\
-import time
 def spin(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
+    for _ in range(int(seconds * 10_000)):
         sum(range(5000))
 def much():
     spin(0.9)
@@ -70,9 +69,9 @@ fn lines_of_python() {
     let own = PYTHON.replace("sum(range(5000))", "list(map(str, range(500)))");
     std::fs::write(directory.path().join("work.py"), own).unwrap();
     let found = profile(directory.path(), &format!("{} work.py", python()));
-    assert!(share(&found, "spin", Some(5)) > 0.6, "{found:#}");
+    assert!(share(&found, "spin", Some(3)) > 0.6, "{found:#}");
     let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.ends_with("of its CPU time is in line 5 of work.py (spin)"), "{verdict}");
+    assert!(verdict.ends_with("of its CPU time is in line 3 of work.py (spin)"), "{verdict}");
     let first = &found["lines"][0];
     assert_eq!(first["text"], "list(map(str, range(500)))");
     let total = |function: &str| {
@@ -92,7 +91,7 @@ fn lines_of_a_program_that_the_stage_starts() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("work.py"), PYTHON).unwrap();
     let found = profile(directory.path(), &format!("sh -c '{} work.py; exit 0'", python()));
-    assert!(share(&found, "spin", Some(5)) > 0.6, "{found:#}");
+    assert!(share(&found, "spin", Some(3)) > 0.6, "{found:#}");
     assert!(found["lines"][0]["process"].as_str().unwrap().starts_with("python"), "{found:#}");
 }
 
@@ -103,10 +102,10 @@ fn lines_of_ruby() {
     }
     let directory = tempfile::tempdir().unwrap();
     let own = "\
-def cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
 def spin(seconds)
-  last = cpu + seconds
-  (1..2000).map(&:to_s) while cpu < last
+  (seconds * 5000).to_i.times do
+    (1..2000).map(&:to_s)
+  end
 end
 def much = spin(0.9)
 def little = spin(0.3)
@@ -115,17 +114,15 @@ little
 ";
     std::fs::write(directory.path().join("work.rb"), own).unwrap();
     let found = profile(directory.path(), "ruby work.rb");
-    assert!(share(&found, "spin", Some(4)) > 0.6, "{found:#}");
+    assert!(share(&found, "in spin", Some(3)) > 0.6, "{found:#}");
 }
 
 #[test]
 fn lines_of_perl() {
     let directory = tempfile::tempdir().unwrap();
     let own = "\
-sub cpu { my ($user, $system) = times; return $user + $system }
 sub spin {
-  my $end = cpu() + shift;
-  while (cpu() < $end) {
+  for my $i (1 .. 1000 * shift) {
     my @all = sort { $a <=> $b } map { $_ * 7 % 501 } 1 .. 5000;
   }
 }
@@ -136,9 +133,9 @@ little();
 ";
     std::fs::write(directory.path().join("work.pl"), own).unwrap();
     let found = profile(directory.path(), "perl work.pl");
-    assert!(share(&found, "spin", Some(5)) > 0.6, "{found:#}");
+    assert!(share(&found, "spin", Some(3)) > 0.6, "{found:#}");
     let much = found["frames"].as_array().unwrap().iter().find(|frame| frame["function"] == "much").unwrap();
-    assert_eq!((much["line"].as_u64(), much["language"].as_str()), (Some(8), Some("perl")));
+    assert_eq!((much["line"].as_u64(), much["language"].as_str()), (Some(6), Some("perl")));
     let calls = found["lines"][0]["calls"].as_array().unwrap();
     assert!(calls.iter().all(|call| call["function"].as_str().unwrap().starts_with("Perl_")), "{found:#}");
 }

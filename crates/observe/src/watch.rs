@@ -138,8 +138,8 @@ impl Watched {
         self.pidfd.as_ref().map(|fd| fd.as_fd())
     }
 
-    /// Takes one sample of its state.
-    pub fn sample(&mut self) {
+    /// Takes one sample of its state, in a round that began so late.
+    pub fn sample(&mut self, late_ns: u64) {
         let now_ns = clock::now_ns();
         let window = self.waits.sample(now_ns);
         self.gauges.sample();
@@ -153,7 +153,7 @@ impl Watched {
             tree.sample(now_ns, None);
         }
         if let Some(profiler) = &mut self.profiler {
-            profiler.sample(now_ns);
+            profiler.sample(now_ns, late_ns);
         }
     }
 
@@ -226,6 +226,11 @@ impl Pace {
     /// Returns the time until the next round is due.
     pub fn until_next(&self) -> Duration {
         Duration::from_nanos(self.next_ns.saturating_sub(clock::now_ns()))
+    }
+
+    /// Returns for how long a round has been due.
+    pub fn late_ns(&self) -> u64 {
+        clock::now_ns().saturating_sub(self.next_ns)
     }
 
     /// Whether a round is due.

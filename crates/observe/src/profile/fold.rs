@@ -46,6 +46,26 @@ impl Folded {
         *self.stacks.entry((name, stack)).or_default() += 1;
     }
 
+    /// Returns the number of samples.
+    pub fn samples(&self) -> u32 {
+        self.stacks.values().sum()
+    }
+
+    /// Adds the samples of another.
+    pub fn with(mut self, other: Folded) -> Self {
+        let numbers: Vec<u32> = other.frames.into_iter().map(|frame| self.number(frame)).collect();
+        for ((process, stack), samples) in other.stacks {
+            let stack = stack.into_iter().map(|frame| numbers[frame as usize]).collect();
+            *self.stacks.entry((process, stack)).or_default() += samples;
+        }
+        self.unread += other.unread;
+        self.directories.extend(other.directories);
+        for (name, count) in other.unknown_interpreters {
+            *self.unknown_interpreters.entry(name).or_default() += count;
+        }
+        self
+    }
+
     fn number(&mut self, frame: Frame) -> u32 {
         let next = self.frames.len() as u32;
         let number = *self.numbers.entry(frame.clone()).or_insert(next);
@@ -57,7 +77,7 @@ impl Folded {
 
     /// Returns the profile.
     pub fn profile(self, cpu_ns: u64, interval_ns: u64, stopped_ns: u64) -> Profile {
-        let samples: u32 = self.stacks.values().sum();
+        let samples = self.samples();
         let lines = self.lines();
         let verdict = verdict(&lines, samples, self.unread);
         let notes = self.notes(&lines, samples, stopped_ns, cpu_ns);

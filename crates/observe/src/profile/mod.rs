@@ -5,6 +5,9 @@
 //! perf_event_open(2) is closed to ordinary users on Debian and Ubuntu, and in containers. A thread that does not run
 //! is left alone. A sample is as likely at any moment of CPU time: intervals differ, and what is seen is the state at that
 //! moment, not what led to it.
+//!
+//! Unless the sampler waits for a CPU. Kernels with lazy preemption give it one when a program calls the kernel or at the next tick, so
+//! late samples see more of the lines that do. They count only if there are hardly any others.
 
 mod fold;
 mod process;
@@ -23,13 +26,18 @@ const MOST_PROCESSES: usize = 64;
 /// Looks take at most this part of the time of one CPU, on the whole. One may take longer: programs and libraries are read once.
 const COST: u64 = 40;
 const LONGEST_PAUSE_NS: u64 = 50_000_000;
+/// A look that comes so long after its time is late. Timers may be 50 µs late.
+const LATE_NS: u64 = 250_000;
+/// With fewer samples in time, the late ones count too.
+const ENOUGH_IN_TIME: u32 = 30;
 
 /// Samples a process and its descendants.
 pub struct Profiler {
     pid: u32,
     processes: BTreeMap<u32, Process>,
     modules: Modules,
-    folded: Folded,
+    in_time: Folded,
+    late: Folded,
     listed_ns: u64,
     looks: u64,
     first_ns: u64,
@@ -47,7 +55,8 @@ impl Profiler {
             pid,
             processes: BTreeMap::new(),
             modules: Modules::default(),
-            folded: Folded::default(),
+            in_time: Folded::default(),
+            late: Folded::default(),
             listed_ns: 0,
             looks: 0,
             first_ns: now_ns,
@@ -57,8 +66,8 @@ impl Profiler {
         }
     }
 
-    /// Takes a sample of every thread that runs.
-    pub fn sample(&mut self, now_ns: u64) {
+    /// Takes a sample of every thread that runs, in a round that began so late.
+    pub fn sample(&mut self, now_ns: u64, late_ns: u64) {
         if now_ns < self.not_before_ns {
             return;
         }
@@ -70,9 +79,10 @@ impl Profiler {
         self.looks += 1;
         self.last_ns = now_ns;
         for process in self.processes.values_mut() {
+            let folded = if late_ns > LATE_NS { &mut self.late } else { &mut self.in_time };
             for sample in process.sample(&mut self.modules) {
                 self.stopped_ns += sample.stopped_ns;
-                self.folded.add(process, sample.frames);
+                folded.add(process, sample.frames);
             }
         }
         let took_ns = clock::thread_cpu_ns() - begin_cpu_ns;
@@ -96,6 +106,22 @@ impl Profiler {
     /// Returns the profile, given the stage's CPU time.
     pub fn finish(self, cpu_ns: u64) -> Profile {
         let interval_ns = (self.last_ns - self.first_ns) / self.looks.max(1);
-        self.folded.profile(cpu_ns, interval_ns, self.stopped_ns)
+        let late = self.late.samples();
+        let is_enough = self.in_time.samples() >= ENOUGH_IN_TIME;
+        let folded = if is_enough { self.in_time } else { self.in_time.with(self.late) };
+        let mut profile = folded.profile(cpu_ns, interval_ns, self.stopped_ns);
+        if late > profile.samples / 4 {
+            profile.notes.push(late_note(late, is_enough));
+        }
+        profile
+    }
+}
+
+fn late_note(late: u32, are_left_out: bool) -> String {
+    match are_left_out {
+        true => format!("{late} more samples came late, because the cores were busy, and are left out"),
+        false => format!(
+            "{late} of the samples came late, because the cores were busy: such samples see more of what calls the kernel"
+        ),
     }
 }

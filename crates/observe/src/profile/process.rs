@@ -1,7 +1,9 @@
 //! One process whose stacks are sampled: its memory map, its interpreter if it has one, and the names of its code.
 
-use crate::stack::{Found, Interpreter, KnownRules, Maps, Modules, StackCopy, addresses, names_or_place};
-use pelton_record::diagnosis::Frame;
+use crate::stack::{
+    Found, Interpreter, KnownRules, Maps, Modules, StackCopy, addresses, names_or_place, symbol,
+};
+use pelton_record::diagnosis::{Frame, Language};
 use pelton_sys::procfs::{self, Syscall};
 use pelton_sys::stopped::{self, Registers};
 use pelton_sys::{clock, processes};
@@ -33,6 +35,7 @@ struct Program {
     interpreter: Found<Interpreter>,
     rules: KnownRules,
     names: HashMap<u64, Vec<Frame>>,
+    symbols: HashMap<u64, Option<String>>,
 }
 
 /// What was seen of a thread that runs.
@@ -106,7 +109,7 @@ impl Process {
 
     fn sample_of(&mut self, thread: u32, modules: &mut Modules) -> Option<Sample> {
         let is_child = self.is_child && thread == self.pid;
-        let Program { maps: Some(maps), interpreter, rules, names, .. } = &mut self.program else {
+        let Program { maps: Some(maps), interpreter, rules, names, symbols, .. } = &mut self.program else {
             return None;
         };
         let (taken, stopped_ns) = stopped::while_stopped(thread, is_child, |registers| {
@@ -121,30 +124,37 @@ impl Process {
         })?;
         let Taken { interpreted, registers, stack } = taken;
         let (addresses, _) = addresses(&registers, &stack, maps, modules, rules);
-        let mut named = |address: u64| {
-            names.entry(address).or_insert_with(|| names_or_place(address, maps, modules)).clone()
-        };
-        let native = addresses.into_iter().flat_map(&mut named).collect();
         let frames = match interpreter {
             Found::Known(interpreter) if !interpreted.is_empty() => {
-                let calls = called_by_loop(*interpreter, native);
-                calls.into_iter().chain(interpreted).collect()
+                let function = |address: u64| {
+                    symbols.entry(address).or_insert_with(|| symbol(address, maps, modules)).clone()
+                };
+                let called = called_by_loop(*interpreter, addresses.into_iter().map(function));
+                called.into_iter().chain(interpreted).collect()
             }
-            _ => native,
+            _ => {
+                let named = |address: u64| {
+                    names.entry(address).or_insert_with(|| names_or_place(address, maps, modules)).clone()
+                };
+                addresses.into_iter().flat_map(named).collect()
+            }
         };
         Some(Sample { frames, stopped_ns })
     }
 }
 
-/// Returns the functions with names that the interpreter's loop has called: what the innermost line does.
-fn called_by_loop(interpreter: Interpreter, mut native: Vec<Frame>) -> Vec<Frame> {
-    let Some(end) = native.iter().position(|frame| interpreter.is_loop(&frame.function)) else {
-        return Vec::new();
-    };
-    native.truncate(end);
-    native.retain(|frame| !frame.function.starts_with("0x") && frame.function != "?");
-    native.iter_mut().for_each(|frame| frame.is_library = true);
-    native
+/// Returns the functions with names that the interpreter's loop has called: what the innermost line does. None if the loop
+/// has no name itself.
+fn called_by_loop(interpreter: Interpreter, functions: impl Iterator<Item = Option<String>>) -> Vec<Frame> {
+    let mut called = Vec::new();
+    for function in functions.flatten() {
+        if interpreter.is_loop(&function) {
+            return called;
+        }
+        let language = Language::Native;
+        called.push(Frame { language, function, file: None, line: None, is_library: true });
+    }
+    Vec::new()
 }
 
 impl Program {
@@ -158,6 +168,7 @@ impl Program {
             interpreter: Found::Other,
             rules: KnownRules::new(),
             names: HashMap::new(),
+            symbols: HashMap::new(),
         }
     }
 
@@ -172,5 +183,6 @@ impl Program {
         // What could not be found may be in a library that was loaded since.
         self.rules.retain(|_, rules| rules.is_some());
         self.names.clear();
+        self.symbols.clear();
     }
 }

@@ -16,7 +16,7 @@ mod ruby_versions;
 
 pub use maps::Maps;
 pub use module::Modules;
-pub use native::{KnownRules, StackCopy, addresses, names_or_place};
+pub use native::{KnownRules, StackCopy, addresses, names_or_place, symbol};
 use pelton_record::diagnosis::{Frame, Language, Stack};
 use pelton_sys::{clock, processes};
 

@@ -7,6 +7,7 @@ use gimli::{
     ParsedEhFrameHdr, RegisterRule, UnwindContext, UnwindSection,
 };
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -46,7 +47,9 @@ pub struct Module {
     /// Addresses of data.
     data: HashMap<String, u64>,
     frames: Option<Frames>,
-    lines: Option<Context<Slice>>,
+    /// The file with its debug information, if there is any. It is read when a line is asked for: it may be large.
+    debug_file: Option<String>,
+    lines: OnceCell<Option<Context<Slice>>>,
 }
 
 /// The rules to unwind frames, and an index of them by address.
@@ -93,8 +96,13 @@ impl Module {
             elf.segments().filter(|one| one.file_range().0 == 0).map(|one| one.address()).next().unwrap_or(0);
         let (functions, data) = symbols(std::iter::once(&elf).chain(&debug));
         let frames = frames(&elf);
-        let lines = lines(&elf).or_else(|| lines(debug.as_ref()?));
-        Some(Module { first, functions, data, frames, lines })
+        let has_lines = |elf: &object::File<'_>| elf.section_by_name(".debug_info").is_some();
+        let debug_file = match &debug {
+            _ if has_lines(&elf) => Some(file.to_owned()),
+            Some(debug) if has_lines(debug) => debug_file(&elf),
+            _ => None,
+        };
+        Some(Module { first, functions, data, frames, debug_file, lines: OnceCell::new() })
     }
 
     /// Returns what to add to an address of the file for a process that has mapped its first byte at `base`.
@@ -116,7 +124,8 @@ impl Module {
 
     /// Returns function, file and line at `address` by the debug information, the innermost inlined function first.
     pub fn lines(&self, address: u64) -> Vec<(Option<String>, Option<String>, Option<u32>)> {
-        let Some(context) = &self.lines else { return Vec::new() };
+        let read = || self.debug_file.as_deref().and_then(lines);
+        let Some(context) = self.lines.get_or_init(read) else { return Vec::new() };
         let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return Vec::new() };
         let mut found = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
@@ -130,7 +139,7 @@ impl Module {
 
     /// Whether it has debug information.
     pub fn has_lines(&self) -> bool {
-        self.lines.is_some()
+        self.debug_file.is_some()
     }
 
     /// Returns how to leave the frame of the function at `address`.
@@ -218,8 +227,9 @@ fn frames(elf: &object::File<'_>) -> Option<Frames> {
     Some(Frames { section: EhFrame::from(slice(section.data().ok()?)), index, bases })
 }
 
-fn lines(elf: &object::File<'_>) -> Option<Context<Slice>> {
-    elf.section_by_name(".debug_info")?;
+fn lines(file: &str) -> Option<Context<Slice>> {
+    let bytes = content(file)?;
+    let elf = object::File::parse(bytes.as_slice()).ok()?;
     let load = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
         let section = elf.section_by_name(id.name());
         Ok(slice(section.and_then(|one| one.data().ok()).unwrap_or_default()))

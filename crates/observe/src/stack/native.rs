@@ -305,7 +305,14 @@ pub fn names(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
     lines.into_iter().map(one).collect()
 }
 
-/// Does the same; code without a name is named by where it is in its file.
+/// Returns the name of the function at the address of some code, by symbols alone: debug information takes long to read.
+pub fn symbol(address: u64, maps: &Maps, modules: &mut Modules) -> Option<String> {
+    let path = maps.at(address)?.path.clone();
+    let module = modules.get(maps, &path)?;
+    module.function(address.wrapping_sub(module.bias(maps.base(&path)?))).map(demangled)
+}
+
+/// Does the same as [`names`]; code without a name is named by where it is in its file.
 pub fn names_or_place(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
     let named = names(address, maps, modules);
     if !named.is_empty() {

@@ -102,7 +102,8 @@ impl Runner {
     /// Takes one round of samples.
     pub(super) fn sample(&mut self, watched: &mut [Option<Watched>]) {
         let before_ns = clock::own_cpu_ns();
-        watched.iter_mut().flatten().for_each(Watched::sample);
+        let late_ns = self.pace.late_ns();
+        watched.iter_mut().flatten().for_each(|watched| watched.sample(late_ns));
         let now_ns = clock::now_ns();
         let process = |i: usize| watched.get(i)?.as_ref()?.pidfd();
         for (i, pipe) in self.pipes.iter_mut().enumerate() {
