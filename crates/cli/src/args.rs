@@ -358,12 +358,14 @@ pub struct TimeArgs {
 
     /// Keep the figures of this run under NAME, say how they compare with the earlier ones, and draw their course. Without a
     /// pipeline, list the runs of NAME. They are in $XDG_STATE_HOME/pelton/history
-    #[arg(long, value_name = "NAME", value_parser = history::parse_name)]
+    #[arg(long, value_name = "NAME", value_parser = history::parse_name,
+          conflicts_with_all = ["syscalls", "exact", "inside"])]
     pub history: Option<String>,
 
     /// Fail, with status 3, if the pipeline succeeds but uses more: real=2s, cpu=30s (user+sys), mem=500M; with --history also
     /// real=+20%, more than the median of the earlier runs. May be repeated, or several separated by commas
-    #[arg(long, value_name = "LIMIT", value_delimiter = ',', value_parser = history::parse_budget)]
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',', value_parser = history::parse_budget,
+          conflicts_with_all = ["syscalls", "exact", "inside"])]
     pub budget: Vec<BudgetArg>,
 
     /// Print the JSON schema of the record, and run nothing

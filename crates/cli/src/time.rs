@@ -103,14 +103,26 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         measure_several(args, &source, &environment)?
     };
     // If it cannot be kept, the report is shown all the same.
-    let kept = if measured.interrupted { Ok(()) } else { history::add(&mut measured.run, args) };
-    let on_screen = matches!(place, OutputTarget::Stderr) && args.report.format() == Format::Table;
+    let is_whole = !measured.interrupted && !measured.is_cut_short;
+    let kept = if is_whole { history::add(&mut measured.run, args) } else { Ok(()) };
+    let to_stderr = matches!(place, OutputTarget::Stderr);
+    let on_screen = to_stderr && args.report.format() == Format::Table;
+    // JSON has it, and is not to be followed by anything.
+    let has_budgets = on_screen || to_stderr && args.report.format() == Format::Json;
     show(place, &args.report, color, &measured.run)?;
     let style = Look::of_file(When::Never).style(args.report.all);
     for (page, format) in pages {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
     }
-    kept?;
+    if let Some(said) = history::over_budget(&measured.run).filter(|_| !has_budgets) {
+        terminal::say(&said);
+    }
+    match kept {
+        Err(failure) if measured.run.exit_status == 0 && measured.died_by.is_none() => return Err(failure),
+        // The pipeline's own status says more.
+        Err(failure) => terminal::say(&failure.render(Look::of_stderr(color))),
+        Ok(()) => {}
+    }
     if gains && on_screen && !measured.interrupted {
         let ending = offer::run_natively(&source, &environment, &args.report, color)?;
         return Ok(ending.unwrap_or_else(|| measured.ending()));
@@ -150,6 +162,8 @@ pub struct Measured {
     pub run: Run,
     /// Interrupted by the user.
     pub interrupted: bool,
+    /// Of several runs, the user has interrupted some.
+    pub is_cut_short: bool,
     died_by: Option<i32>,
     /// For how long all stages but one were stopped.
     pub held_ns: u64,
@@ -189,7 +203,7 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
             .for_each(|stage| stage.timeline = None);
     }
     let Execution { interrupted, died_by, launches, held_ns, .. } = execution;
-    Ok(Measured { run, interrupted, died_by, held_ns, launches })
+    Ok(Measured { run, interrupted, is_cut_short: false, died_by, held_ns, launches })
 }
 
 fn assemble(source: &Source, execution: &Execution, started_unix_ms: u64, environment: &Environment) -> Run {
@@ -241,7 +255,7 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
         run.notes
             .push(format!("interrupted: {measured} of {} runs were measured, or part of one", args.runs));
     }
-    Ok(Measured { run, interrupted: false, died_by, held_ns: 0, launches: None })
+    Ok(Measured { run, interrupted: false, is_cut_short: interrupted, died_by, held_ns: 0, launches: None })
 }
 
 /// Hidden if the output is on the same screen.

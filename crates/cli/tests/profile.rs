@@ -217,10 +217,53 @@ fn a_stage_that_does_not_exist_is_refused() {
 }
 
 #[test]
+fn short_processes_are_not_taken_for_their_parent() {
+    let directory = tempfile::tempdir().unwrap();
+    let short = "i=0; while [ $i -lt 4000 ]; do i=$((i+1)); done";
+    let found = profile(directory.path(), &format!("for i in $(seq 200); do sh -c '{short}'; done"));
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(verdict.contains("of its CPU time was not seen"), "{found:#}");
+    assert!(found["seen_cpu_ns"].as_u64() < found["cpu_ns"].as_u64(), "{found:#}");
+}
+
+#[test]
+fn one_that_is_traced_is_said_to_be() {
+    if !has_program("strace") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let busy = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
+    let found = profile(directory.path(), &format!("strace -f -o /dev/null dash -c '{busy}'"));
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(!verdict.contains("it waits"), "{found:#}");
+}
+
+#[test]
+fn a_late_thread_among_many_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = "\
+import threading, time
+for _ in range(90):
+    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+def work():
+    for _ in range(6000):
+        sum(range(5000))
+worker = threading.Thread(target=work)
+worker.start()
+worker.join()
+import os
+os._exit(0)
+";
+    std::fs::write(directory.path().join("work.py"), own).unwrap();
+    let found = profile(directory.path(), &format!("{} work.py", python()));
+    assert!(share(&found, "work", Some(6)) > 0.5, "{found:#}");
+}
+
+#[test]
 fn one_that_only_waits_has_no_lines() {
     let directory = tempfile::tempdir().unwrap();
     let found = profile(directory.path(), "sleep 0.3");
     assert!(found["samples"].as_u64().unwrap() < 20, "{found:#}");
     let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.contains("too short"), "{verdict}");
+    assert!(verdict.contains("too short"), "{found:#}");
 }

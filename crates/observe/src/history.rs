@@ -18,9 +18,7 @@ const LEAST_CHANGE: f64 = 0.05;
 /// Returns the earlier runs that can be compared with this one: of the same text on the same machine, that succeeded. The
 /// newest last.
 pub fn comparable<'r>(earlier: &'r [KeptRun], this: &KeptRun) -> Vec<&'r KeptRun> {
-    let what = |run: &KeptRun| (run.text.clone(), run.host.clone(), run.cpu.clone(), run.cores);
-    let is_like = |run: &&KeptRun| what(run) == what(this) && run.exit_status == 0;
-    let alike: Vec<&KeptRun> = earlier.iter().filter(is_like).collect();
+    let alike: Vec<&KeptRun> = earlier.iter().filter(|run| run.is_like(this)).collect();
     alike[alike.len().saturating_sub(MOST)..].to_vec()
 }
 

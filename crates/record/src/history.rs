@@ -60,7 +60,18 @@ impl KeptRun {
 
     /// Returns user plus system time.
     pub fn cpu_ns(&self) -> u64 {
-        self.user_ns + self.sys_ns
+        self.user_ns.saturating_add(self.sys_ns)
+    }
+
+    /// Returns when it ended, milliseconds since the Unix epoch.
+    pub fn ended_unix_ms(&self) -> u64 {
+        self.started_unix_ms.saturating_add(self.wall_ns / 1_000_000)
+    }
+
+    /// Whether it can be compared with another: it is of the same text on the same machine, and succeeded.
+    pub fn is_like(&self, other: &KeptRun) -> bool {
+        let what = |run: &KeptRun| (run.text.clone(), run.host.clone(), run.cpu.clone(), run.cores);
+        what(self) == what(other) && self.exit_status == 0
     }
 }
 

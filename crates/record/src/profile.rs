@@ -13,8 +13,10 @@ pub struct Profile {
     pub unread: u32,
     /// The average time from one look to the next.
     pub interval_ns: u64,
-    /// The CPU time of the stage that its samples stand for.
+    /// The CPU time of the stage.
     pub cpu_ns: u64,
+    /// The part of it that the samples stand for: less if it was spent in processes that are too short to be seen.
+    pub seen_cpu_ns: u64,
     /// The frames that occur in [`Profile::stacks`].
     pub frames: Vec<Frame>,
     /// The different stacks, the most frequent first.

@@ -32,17 +32,19 @@ pub fn lines(history: &History, style: &Style) -> Vec<Pieces> {
     let name = text::printable(&history.name, style.unicode);
     let heading = format!("history of {name}: {}", history.verdict);
     let mut lines = says(Role::Plain, "  ", Role::Strong, heading).lines(style);
-    if history.runs.len() > 1 {
-        lines.push(course("real", history, |run| run.wall_ns, style));
-        lines.push(course("user+sys", history, KeptRun::cpu_ns, style));
+    let Some(last) = history.runs.last() else { return lines };
+    let alike: Vec<&KeptRun> = history.runs.iter().filter(|run| run.is_like(last)).collect();
+    if alike.len() > 1 {
+        lines.push(course("real", &alike, |run| run.wall_ns, style));
+        lines.push(course("user+sys", &alike, KeptRun::cpu_ns, style));
     }
     lines
 }
 
-/// Renders a figure of the last runs: a sign for each, from none to the most; then its least and its most.
-fn course(name: &str, history: &History, figure: fn(&KeptRun) -> u64, style: &Style) -> Pieces {
+/// Renders a figure of the last runs that can be compared: a sign for each, from none to the most; then its least and its most.
+fn course(name: &str, runs: &[&KeptRun], figure: fn(&KeptRun) -> u64, style: &Style) -> Pieces {
     let room = style.width.map_or(DRAWN, |width| width.saturating_sub(36).clamp(8, DRAWN));
-    let values: Vec<u64> = newest(&history.runs, room).iter().map(figure).collect();
+    let values: Vec<u64> = newest(runs, room).iter().map(|run| figure(run)).collect();
     let most = values.iter().copied().max().unwrap_or(0);
     let least = values.iter().copied().min().unwrap_or(0);
     let signs: String = values.iter().map(|value| sign(*value as f64 / most.max(1) as f64, style)).collect();
@@ -53,7 +55,7 @@ fn course(name: &str, history: &History, figure: fn(&KeptRun) -> u64, style: &St
     line
 }
 
-fn newest(runs: &[KeptRun], count: usize) -> &[KeptRun] {
+fn newest<T>(runs: &[T], count: usize) -> &[T] {
     &runs[runs.len().saturating_sub(count)..]
 }
 
@@ -69,6 +71,12 @@ pub fn budgets(budgets: &[Budget], style: &Style) -> Vec<Pieces> {
         }
     };
     sorted.into_iter().flat_map(|budget| line(budget).lines(style)).collect()
+}
+
+/// Renders the budgets that were exceeded, in a line each.
+pub fn exceeded(budgets: &[Budget]) -> String {
+    let exceeded = budgets.iter().filter(|budget| budget.is_exceeded);
+    exceeded.map(|budget| format!("pelton: over budget: {}\n", told(budget))).collect()
 }
 
 fn told(budget: &Budget) -> String {
@@ -112,8 +120,7 @@ pub fn list(history: &History, now_unix_ms: u64, style: &Style) -> String {
             lines.push(Pieces::one(Role::Strong, text::shorten(&text, room, style.unicode)));
             last_text = &run.text;
         }
-        let ended_ms = run.started_unix_ms + run.wall_ns / 1_000_000;
-        let mut line = Pieces::one(Role::Dim, format!("{:>14}", ago(ended_ms, now_unix_ms)));
+        let mut line = Pieces::one(Role::Dim, format!("{:>14}", ago(run.ended_unix_ms(), now_unix_ms)));
         let figures = format!(
             "  {:>9}  {:>9}  {:>8}  {:>6}  ",
             units::seconds(run.wall_ns),

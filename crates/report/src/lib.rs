@@ -39,6 +39,6 @@ mod what_if;
 
 pub use comparison::{comparison, comparison_page, growths};
 pub use formats::{Format, UnknownFormat, json::compact, json::pretty, json::schema, render};
-pub use history::list as history;
+pub use history::{exceeded as budgets, list as history};
 pub use kept_lines::{kept_line, kept_lines};
 pub use style::Style;

@@ -63,10 +63,14 @@ fn foot(profile: &Profile) -> Vec<String> {
         let calls: Vec<String> = line.calls.iter().map(call).collect();
         format!("in what the first line calls: {}", calls.join(", "))
     });
+    let s = if profile.samples == 1 { "" } else { "s" };
+    let seen = match profile.seen_cpu_ns < profile.cpu_ns {
+        true => format!("{} of the {}", units::seconds(profile.seen_cpu_ns), units::seconds(profile.cpu_ns)),
+        false => units::seconds(profile.cpu_ns),
+    };
     let samples = format!(
-        "{} samples of {} of CPU time, one every {}",
+        "{} sample{s} of {seen} of CPU time, one every {}",
         units::count(u64::from(profile.samples)),
-        units::seconds(profile.cpu_ns),
         units::short_time(profile.interval_ns)
     );
     calls.into_iter().chain([samples]).chain(profile.notes.iter().cloned()).collect()
@@ -118,7 +122,7 @@ fn figures(profile: &Profile, line: &LineCost) -> [String; 3] {
     let own = share(profile, line.samples);
     [
         units::percent(own),
-        units::seconds((own * profile.cpu_ns as f64) as u64),
+        units::seconds((own * profile.seen_cpu_ns as f64) as u64),
         units::percent(share(profile, line.total_samples)),
     ]
 }
@@ -162,6 +166,7 @@ mod tests {
             samples: 200,
             interval_ns: 5_100_000,
             cpu_ns: 1_000_000_000,
+            seen_cpu_ns: 1_000_000_000,
             lines: vec![
                 cost("/home/me/slow.py", 14, "parse", [124, 124], "fields = re.sub(pattern, text, line)"),
                 cost("/home/me/slow.py", 3, "main", [40, 190], "parse(\u{1b}[31mline)"),

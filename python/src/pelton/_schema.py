@@ -1002,7 +1002,7 @@ class Profile(Record):
     """Describes the profile of a stage and of what it started.
 
     Attributes:
-        cpu_ns: The CPU time of the stage that its samples stand for.
+        cpu_ns: The CPU time of the stage.
         frames: The frames that occur in `Profile.stacks`.
         interval_ns: The average time from one look to the next.
         lines: The lines, or functions where lines are not known, of the program itself, the
@@ -1011,6 +1011,8 @@ class Profile(Record):
         notes: What the reader should know of how it was made.
         samples: Samples in which a thread was running. Each stands for the same part of the CPU
             time.
+        seen_cpu_ns: The part of it that the samples stand for: less if it was spent in
+            processes that are too short to be seen.
         stacks: The different stacks, the most frequent first.
         unread: Of these, samples whose stack could not be read.
         verdict: The most expensive line in words; what is missing and how to get it.
@@ -1022,6 +1024,7 @@ class Profile(Record):
     lines: tuple[LineCost, ...]
     notes: tuple[str, ...]
     samples: int
+    seen_cpu_ns: int
     stacks: tuple[StackCount, ...]
     unread: int
     verdict: str

@@ -41,7 +41,7 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
         return scale::run(args, &environment, color);
     }
     let before = args.before.clone().unwrap_or_default();
-    if records::are_records(&before, args.after.as_deref()) {
+    if records::are_records(&before, args.after.as_deref())? {
         return records::run(args, [&before, args.after.as_deref().unwrap_or_default()], color);
     }
     let after = args.after.clone().unwrap_or_else(|| by_pelton(&before, &environment));

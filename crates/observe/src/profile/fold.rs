@@ -14,11 +14,37 @@ const MOST_CALLS: usize = 5;
 const ENOUGH: u32 = 20;
 /// A line with this share of the samples stands out.
 const STANDS_OUT: f64 = 0.10;
+/// More CPU time that was not seen makes shares meaningless, if so many samples should have been taken in it.
+const MUCH_UNSEEN: f64 = 0.4;
+const SURELY_UNSEEN: u64 = 10;
 /// Larger source files are not read.
 const MOST_SOURCE_BYTES: u64 = 16 << 20;
 
 /// A process, and a frame of it.
 type Line<'f> = (&'f str, u32);
+
+/// What is known of a profile beside its stacks.
+pub struct Around {
+    /// The CPU time of the stage.
+    pub cpu_ns: u64,
+    /// The part of it that samples stand for.
+    pub seen_cpu_ns: u64,
+    /// The time from sample to sample.
+    pub interval_ns: u64,
+    /// For how long threads were stopped.
+    pub stopped_ns: u64,
+    /// Threads that ran and could not be stopped.
+    pub refused: u32,
+}
+
+impl Around {
+    /// Returns the share of the CPU time that no sample stands for, if that is much and not by chance.
+    fn unseen(&self) -> Option<f64> {
+        let unseen_ns = self.cpu_ns.saturating_sub(self.seen_cpu_ns);
+        let share = unseen_ns as f64 / self.cpu_ns.max(1) as f64;
+        (share > MUCH_UNSEEN && unseen_ns > SURELY_UNSEEN * self.interval_ns).then_some(share)
+    }
+}
 
 /// Stacks, counted.
 #[derive(Default)]
@@ -76,11 +102,14 @@ impl Folded {
     }
 
     /// Returns the profile.
-    pub fn profile(self, cpu_ns: u64, interval_ns: u64, stopped_ns: u64) -> Profile {
+    pub fn profile(self, around: &Around) -> Profile {
         let samples = self.samples();
         let lines = self.lines();
-        let verdict = verdict(&lines, samples, self.unread);
-        let notes = self.notes(&lines, samples, stopped_ns, cpu_ns);
+        let verdict = verdict(&lines, samples, self.unread, around);
+        let notes = self.notes(&lines, samples, around);
+        let Around { cpu_ns, seen_cpu_ns, interval_ns, .. } = *around;
+        // Unless much was not seen, the samples stand for all of it.
+        let seen_cpu_ns = if around.unseen().is_some() { seen_cpu_ns } else { cpu_ns };
         let mut stacks: Vec<StackCount> = self
             .stacks
             .into_iter()
@@ -92,6 +121,7 @@ impl Folded {
             unread: self.unread,
             interval_ns,
             cpu_ns,
+            seen_cpu_ns,
             frames: self.frames,
             stacks,
             lines,
@@ -144,7 +174,7 @@ impl Folded {
         stack.iter().rposition(is_own).or(stack.len().checked_sub(1))
     }
 
-    fn notes(&self, lines: &[LineCost], samples: u32, stopped_ns: u64, cpu_ns: u64) -> Vec<String> {
+    fn notes(&self, lines: &[LineCost], samples: u32, around: &Around) -> Vec<String> {
         let mut notes: Vec<String> = self
             .unknown_interpreters
             .iter()
@@ -157,8 +187,9 @@ impl Folded {
         if self.unread * 10 > samples {
             notes.push(format!("the stacks of {} of {samples} samples could not be read", self.unread));
         }
-        if stopped_ns * 100 > cpu_ns && samples > 0 {
-            let share = 100.0 * stopped_ns as f64 / cpu_ns.max(1) as f64;
+        let Around { stopped_ns, cpu_ns, .. } = around;
+        if stopped_ns * 100 > *cpu_ns && samples > 0 {
+            let share = 100.0 * *stopped_ns as f64 / (*cpu_ns).max(1) as f64;
             notes.push(format!("the samples stopped it for {share:.0}% of its CPU time"));
         }
         notes
@@ -190,10 +221,19 @@ fn most(calls: BTreeMap<&str, u32>) -> Vec<CallCount> {
     calls
 }
 
-fn verdict(lines: &[LineCost], samples: u32, unread: u32) -> String {
+fn verdict(lines: &[LineCost], samples: u32, unread: u32, around: &Around) -> String {
+    if around.refused > samples {
+        return "it cannot be looked into: it is traced by another program, or not permitted".to_owned();
+    }
+    if let Some(share) = around.unseen() {
+        return format!(
+            "{} of its CPU time was not seen: it was spent in processes that end within some 50 ms, or while pelton read symbols",
+            percent(share)
+        );
+    }
     let [first, ..] = lines else {
         return match samples {
-            0 => "it did not run at any of the looks: it waits, or is too short".to_owned(),
+            0 => "no sample found it running: it waits, or is too short".to_owned(),
             _ => "no stack could be read".to_owned(),
         };
     };

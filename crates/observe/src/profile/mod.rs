@@ -13,7 +13,7 @@ mod fold;
 mod process;
 
 use crate::stack::Modules;
-use fold::Folded;
+use fold::{Around, Folded};
 use pelton_record::profile::Profile;
 use pelton_sys::{clock, procfs};
 use process::Process;
@@ -45,6 +45,8 @@ pub struct Profiler {
     /// Not before this time: the last look was expensive.
     not_before_ns: u64,
     stopped_ns: u64,
+    /// Threads that ran and could not be stopped.
+    refused: u32,
 }
 
 impl Profiler {
@@ -63,6 +65,7 @@ impl Profiler {
             last_ns: now_ns,
             not_before_ns: 0,
             stopped_ns: 0,
+            refused: 0,
         }
     }
 
@@ -80,10 +83,10 @@ impl Profiler {
         self.last_ns = now_ns;
         for process in self.processes.values_mut() {
             let folded = if late_ns > LATE_NS { &mut self.late } else { &mut self.in_time };
-            for sample in process.sample(&mut self.modules) {
-                self.stopped_ns += sample.stopped_ns;
-                folded.add(process, sample.frames);
-            }
+            let sampled = process.sample(&mut self.modules);
+            self.stopped_ns += sampled.stopped_ns;
+            self.refused += sampled.refused;
+            sampled.stacks.into_iter().for_each(|frames| folded.add(process, frames));
         }
         let took_ns = clock::thread_cpu_ns() - begin_cpu_ns;
         self.not_before_ns = clock::now_ns() + (COST * took_ns).min(LONGEST_PAUSE_NS);
@@ -106,10 +109,13 @@ impl Profiler {
     /// Returns the profile, given the stage's CPU time.
     pub fn finish(self, cpu_ns: u64) -> Profile {
         let interval_ns = (self.last_ns - self.first_ns) / self.looks.max(1);
-        let late = self.late.samples();
-        let is_enough = self.in_time.samples() >= ENOUGH_IN_TIME;
+        let (late, in_time) = (self.late.samples(), self.in_time.samples());
+        let is_enough = in_time >= ENOUGH_IN_TIME;
         let folded = if is_enough { self.in_time } else { self.in_time.with(self.late) };
-        let mut profile = folded.profile(cpu_ns, interval_ns, self.stopped_ns);
+        let seen_cpu_ns = (u64::from(late + in_time) * interval_ns).min(cpu_ns);
+        let around =
+            Around { cpu_ns, seen_cpu_ns, interval_ns, stopped_ns: self.stopped_ns, refused: self.refused };
+        let mut profile = folded.profile(&around);
         if late > profile.samples / 4 {
             profile.notes.push(late_note(late, is_enough));
         }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// The memory map is read again after so long, and each time so much later: programs load their libraries at the start.
 const REREAD_NS: u64 = 20_000_000;
-/// The most threads of a process looked at.
-const MOST_THREADS: usize = 64;
+/// The most threads of a process that are stopped in a round.
+const MOST_RUNNING: usize = 64;
 
 /// A process.
 pub struct Process {
@@ -38,12 +38,15 @@ struct Program {
     symbols: HashMap<u64, Option<String>>,
 }
 
-/// What was seen of a thread that runs.
-pub struct Sample {
-    /// The frames, the innermost first; empty if they could not be read.
-    pub frames: Vec<Frame>,
-    /// For how long the thread was stopped.
+/// What was seen of the threads of a process that run.
+#[derive(Default)]
+pub struct Sampled {
+    /// The frames of each, the innermost first; empty if they could not be read.
+    pub stacks: Vec<Vec<Frame>>,
+    /// For how long they were stopped.
     pub stopped_ns: u64,
+    /// How many could not be stopped: traced by another, or not permitted.
+    pub refused: u32,
 }
 
 /// What is taken from a thread while it is stopped.
@@ -75,15 +78,34 @@ impl Process {
         matches!(self.program.interpreter, Found::Unknown)
     }
 
-    /// Returns a sample of each thread that runs.
-    pub fn sample(&mut self, modules: &mut Modules) -> Vec<Sample> {
-        let mut threads = processes::tasks(self.pid);
-        threads.truncate(MOST_THREADS);
-        threads.retain(|thread| self.runs(*thread));
-        if threads.is_empty() || !self.is_settled(modules) {
-            return Vec::new();
+    /// Takes a sample of each thread that runs. All are stopped, one after another, before names are looked up: that may take
+    /// long, and a thread that has begun to wait is better not stopped.
+    pub fn sample(&mut self, modules: &mut Modules) -> Sampled {
+        let mut sampled = Sampled::default();
+        let mut running =
+            processes::tasks(self.pid).into_iter().filter(|thread| self.runs(*thread)).peekable();
+        if running.peek().is_none() {
+            return sampled;
         }
-        threads.into_iter().filter_map(|thread| self.sample_of(thread, modules)).collect()
+        let running: Vec<u32> = running.take(MOST_RUNNING).collect();
+        if !self.is_settled(modules) {
+            return sampled;
+        }
+        let mut taken = Vec::with_capacity(running.len());
+        for (at, thread) in running.into_iter().enumerate() {
+            if at > 0 && !self.runs(thread) {
+                continue;
+            }
+            match self.take(thread) {
+                Some((one, stopped_ns)) => {
+                    sampled.stopped_ns += stopped_ns;
+                    taken.push(one);
+                }
+                None => sampled.refused += u32::from(self.runs(thread)),
+            }
+        }
+        sampled.stacks = taken.into_iter().map(|one| self.frames(one, modules)).collect();
+        sampled
     }
 
     fn runs(&self, thread: u32) -> bool {
@@ -107,12 +129,11 @@ impl Process {
         is_same && self.program.maps.is_some()
     }
 
-    fn sample_of(&mut self, thread: u32, modules: &mut Modules) -> Option<Sample> {
+    /// Stops a thread, and returns what was taken and for how long it stood.
+    fn take(&self, thread: u32) -> Option<(Taken, u64)> {
         let is_child = self.is_child && thread == self.pid;
-        let Program { maps: Some(maps), interpreter, rules, names, symbols, .. } = &mut self.program else {
-            return None;
-        };
-        let (taken, stopped_ns) = stopped::while_stopped(thread, is_child, |registers| {
+        let Program { maps: Some(maps), interpreter, .. } = &self.program else { return None };
+        stopped::while_stopped(thread, is_child, |registers| {
             let begin_ns = clock::now_ns();
             let of_interpreter = match interpreter {
                 Found::Known(interpreter) => interpreter.stacks(maps, &|other| other == thread).pop(),
@@ -121,10 +142,17 @@ impl Process {
             let interpreted = of_interpreter.map_or_else(Vec::new, |stack| stack.frames);
             let stack = StackCopy::of(maps, registers.stack);
             (Taken { interpreted, registers, stack }, clock::now_ns() - begin_ns)
-        })?;
+        })
+    }
+
+    /// Finds the names of what was taken.
+    fn frames(&mut self, taken: Taken, modules: &mut Modules) -> Vec<Frame> {
+        let Program { maps: Some(maps), interpreter, rules, names, symbols, .. } = &mut self.program else {
+            return Vec::new();
+        };
         let Taken { interpreted, registers, stack } = taken;
         let (addresses, _) = addresses(&registers, &stack, maps, modules, rules);
-        let frames = match interpreter {
+        match interpreter {
             Found::Known(interpreter) if !interpreted.is_empty() => {
                 let function = |address: u64| {
                     symbols.entry(address).or_insert_with(|| symbol(address, maps, modules)).clone()
@@ -138,8 +166,7 @@ impl Process {
                 };
                 addresses.into_iter().flat_map(named).collect()
             }
-        };
-        Some(Sample { frames, stopped_ns })
+        }
     }
 }
 

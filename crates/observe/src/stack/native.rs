@@ -127,7 +127,7 @@ fn blocked_at(pid: u32, thread: u32) -> Option<(u64, u64)> {
 impl At {
     /// Returns the address of the code that is executed: that of the call, for a caller.
     fn code(self) -> u64 {
-        self.pc - u64::from(self.returns)
+        self.pc.saturating_sub(u64::from(self.returns))
     }
 }
 

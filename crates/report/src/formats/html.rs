@@ -116,7 +116,7 @@ fn profile(profile: &Profile) -> Value {
     };
     let stack = |stack: &StackCount| json!([stack.samples, said(&stack.process), stack.frames]);
     json!({
-        "cpu": profile.cpu_ns,
+        "cpu": profile.seen_cpu_ns,
         "verdict": said(&profile.verdict),
         "several": profile.stacks.iter().any(|stack| stack.process != profile.stacks[0].process),
         "frames": profile.frames.iter().map(frame).collect::<Vec<_>>(),
