@@ -23,9 +23,12 @@ use std::collections::BTreeMap;
 const RELIST_NS: u64 = 30_000_000;
 /// The most processes sampled.
 const MOST_PROCESSES: usize = 64;
-/// Looks take at most this part of the time of one CPU, on the whole. One may take longer: programs and libraries are read once.
+/// Looks take at most this part of the time of one CPU, without what is read once: programs, libraries, names.
 const COST: u64 = 40;
 const LONGEST_PAUSE_NS: u64 = 50_000_000;
+/// The pause follows the average cost of so many looks. If it followed each, the expensive ones, of deep stacks, would be
+/// followed by longer pauses, and what a program does then be seen less.
+const AVERAGED: u64 = 32;
 /// A look that comes so long after its time is late. Timers may be 50 µs late.
 const LATE_NS: u64 = 250_000;
 /// With fewer samples in time, the late ones count too.
@@ -42,7 +45,8 @@ pub struct Profiler {
     looks: u64,
     first_ns: u64,
     last_ns: u64,
-    /// Not before this time: the last look was expensive.
+    average_cost_ns: u64,
+    /// Not before this time: looks are expensive.
     not_before_ns: u64,
     stopped_ns: u64,
     /// Threads that ran and could not be stopped.
@@ -63,6 +67,7 @@ impl Profiler {
             looks: 0,
             first_ns: now_ns,
             last_ns: now_ns,
+            average_cost_ns: 0,
             not_before_ns: 0,
             stopped_ns: 0,
             refused: 0,
@@ -78,7 +83,7 @@ impl Profiler {
             self.list();
             self.listed_ns = now_ns;
         }
-        let begin_cpu_ns = clock::thread_cpu_ns();
+        let mut cost_ns = 0;
         self.looks += 1;
         self.last_ns = now_ns;
         for process in self.processes.values_mut() {
@@ -86,10 +91,11 @@ impl Profiler {
             let sampled = process.sample(&mut self.modules);
             self.stopped_ns += sampled.stopped_ns;
             self.refused += sampled.refused;
+            cost_ns += sampled.cpu_ns;
             sampled.stacks.into_iter().for_each(|frames| folded.add(process, frames));
         }
-        let took_ns = clock::thread_cpu_ns() - begin_cpu_ns;
-        self.not_before_ns = clock::now_ns() + (COST * took_ns).min(LONGEST_PAUSE_NS);
+        self.average_cost_ns = (self.average_cost_ns * (AVERAGED - 1) + cost_ns) / AVERAGED;
+        self.not_before_ns = clock::now_ns() + (COST * self.average_cost_ns).min(LONGEST_PAUSE_NS);
     }
 
     /// Finds what the stage has started meanwhile.

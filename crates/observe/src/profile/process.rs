@@ -45,6 +45,8 @@ pub struct Sampled {
     pub stacks: Vec<Vec<Frame>>,
     /// For how long they were stopped.
     pub stopped_ns: u64,
+    /// The CPU time that this took the sampler, without looking up names.
+    pub cpu_ns: u64,
     /// How many could not be stopped: traced by another, or not permitted.
     pub refused: u32,
 }
@@ -91,6 +93,7 @@ impl Process {
         if !self.is_settled(modules) {
             return sampled;
         }
+        let begin_cpu_ns = clock::thread_cpu_ns();
         let mut taken = Vec::with_capacity(running.len());
         for (at, thread) in running.into_iter().enumerate() {
             if at > 0 && !self.runs(thread) {
@@ -104,6 +107,7 @@ impl Process {
                 None => sampled.refused += u32::from(self.runs(thread)),
             }
         }
+        sampled.cpu_ns = clock::thread_cpu_ns() - begin_cpu_ns;
         sampled.stacks = taken.into_iter().map(|one| self.frames(one, modules)).collect();
         sampled
     }
