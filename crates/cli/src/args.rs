@@ -483,7 +483,8 @@ Examples:
   pelton time --runs 10 --json -o base.json 'sort f'
                                        a record to compare with
   pelton compare --baseline base.json  on a later day: status 1 if it is slower
-  pelton compare --html p.html 'a' 'b' a page: both timelines, one above the other
+  pelton compare --html p.html 'a' 'b' a page: both timelines, one above the
+                                       other
   pelton compare --html p.html a.json b.json
                                        two records that `pelton time --timeline
                                        --json` wrote; nothing is run
