@@ -26,7 +26,7 @@ pub struct Registers {
 }
 
 /// Stops `thread`, calls `look` with its registers, and lets it go on. `is_child`: it is the main thread of a child of
-/// this process, whose end is left to the one who waits for it. `None` if it has ended or is traced already.
+/// this process, whose end is reaped elsewhere. `None` if it has ended or is traced already.
 ///
 /// To be called by a thread of which no other waits for children meanwhile: it would see the stop.
 pub fn while_stopped<T>(thread: u32, is_child: bool, look: impl FnOnce(Registers) -> T) -> Option<T> {

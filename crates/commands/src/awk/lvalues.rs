@@ -235,7 +235,7 @@ impl Machine {
         self.field_of_number(number)
     }
 
-    /// Returns the number of a field, of which the one true awk says that it is none if it is not written so.
+    /// Returns the number of a field. The one true awk stops at a text that does not look like a number.
     fn field_number_of_value(&mut self, index: &Get) -> Ran<usize> {
         let value = self.value(index)?;
         let number = value.number();
