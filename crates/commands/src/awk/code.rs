@@ -522,22 +522,8 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
                     at += 1;
                 }
             }
-            (b'\\', Some(b'\\')) if rules::is_one_true() => match &text[at + 1..] {
-                [b'\\', b'&', ..] => {
-                    plain.extend_from_slice(b"\\&");
-                    at += 3;
-                }
-                [b'&', ..] => {
-                    plain.push(byte);
-                    at += 1;
-                }
-                _ => {
-                    plain.extend_from_slice(b"\\\\");
-                    at += 1;
-                }
-            },
-            (b'\\', Some(b'\\')) if rules::is_gawk() => match &text[at + 1..] {
-                [b'\\', b'\\', ..] => {
+            (b'\\', Some(b'\\')) if rules::is_gawk() || rules::is_one_true() => match &text[at + 1..] {
+                [b'\\', b'\\', ..] if rules::is_gawk() => {
                     plain.extend_from_slice(b"\\\\");
                     at += 3;
                 }
@@ -548,6 +534,10 @@ pub(super) fn replacement(text: &[u8]) -> Vec<ReplacementPart> {
                 }
                 [b'&', ..] => {
                     plain.push(byte);
+                    at += 1;
+                }
+                _ if rules::is_one_true() => {
+                    plain.extend_from_slice(b"\\\\");
                     at += 1;
                 }
                 _ => plain.push(byte),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::names::Names;
 use super::tree::{Builtin, Expr, Order, Pattern, Program, Statement};
-use super::visit::{any_below, any_expr, any_expr_below, any_statement};
+use super::visit::{any_below, any_expr_below, any_statement};
 
 /// When the length of an array may be asked for before it is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,19 +52,11 @@ pub(super) fn asked_early(program: &Program, names: &Names) -> Early {
     if !asks_early(if exits { Known::new() } else { begun }) {
         return Early::Never;
     }
-    // A record that is left midway, or read by getline, may make no array. What BEGIN has done cannot be done again.
-    match known.filter(|_| program.begin.is_empty() && !leaves_records(program)) {
+    // A record that is left midway may make no array. What BEGIN has done cannot be done again.
+    match known.filter(|_| program.begin.is_empty() && !any_statement(program, Statement::leaves_record)) {
         Some(known) if !asks_early(known.clone()) => Early::WithoutRecords,
         _ => Early::Sometimes,
     }
-}
-
-/// Whether a record may not reach the end of the rules.
-fn leaves_records(program: &Program) -> bool {
-    let leaves = |statement: &Statement| {
-        matches!(statement, Statement::Next | Statement::NextFile | Statement::Exit(_))
-    };
-    any_statement(program, leaves) || any_expr(program, |expr| matches!(expr, Expr::Getline(..)))
 }
 
 /// Names that are arrays by now.
@@ -211,7 +203,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether these blocks do more with an array than ask for its length, or call functions, which may.
 /// Whether the body of `for (i = 5; i >= 0; i--)` is executed, whole, at least once.
 fn runs_once(first: Option<&Statement>, test: Option<&Expr>, body: &Statement) -> bool {
     let Some(Statement::Expr(Expr::Assign(counter, value))) = first else { return false };
@@ -228,19 +219,13 @@ fn runs_once(first: Option<&Statement>, test: Option<&Expr>, body: &Statement) -
         Order::GreaterOrEqual => begin >= end,
     };
     let leaves = |statement: &Statement| {
-        matches!(
-            statement,
-            Statement::Break
-                | Statement::Continue
-                | Statement::Next
-                | Statement::NextFile
-                | Statement::Exit(_)
-                | Statement::Return(_)
-        )
+        statement.leaves_record()
+            || matches!(statement, Statement::Break | Statement::Continue | Statement::Return(_))
     };
     begins && left == counter && !any_below(body, leaves)
 }
 
+/// Whether these blocks do more with an array than ask for its length, or call functions, which may.
 fn is_used_otherwise(blocks: &[Vec<Statement>], name: &str) -> bool {
     let uses = |expr: &Expr| match expr {
         Expr::Element(array, _) | Expr::In(_, array) => array == name,

@@ -570,7 +570,13 @@ impl Machine {
         if !rules::is_mawk_2025() || is_number(arg) {
             return Ok((self.number(arg)?, false));
         }
-        let (number, is_text) = match self.field_of(arg)? {
+        let (number, is_text) = self.number_and_is_text(arg)?;
+        Ok((number, is_text && !number.is_finite()))
+    }
+
+    /// Returns the number that a value is taken for, and whether it is a text.
+    fn number_and_is_text(&mut self, arg: &Get) -> Ran<(f64, bool)> {
+        Ok(match self.field_of(arg)? {
             Some(field) => {
                 let found = self.found(field);
                 (found.number(), !matches!(found, Found::Own(Value::Number(_))))
@@ -579,8 +585,7 @@ impl Machine {
                 let value = self.value(arg)?;
                 (value.number(), !matches!(value, Value::Number(_)))
             }
-        };
-        Ok((number, is_text && !number.is_finite()))
+        })
     }
 
     /// Returns a number as the one true awk stores it: only a text can be a zero with a sign.
@@ -588,16 +593,7 @@ impl Machine {
         if is_number(arg) {
             return self.number(arg).map(|number| number + 0.0);
         }
-        let (number, is_text) = match self.field_of(arg)? {
-            Some(field) => {
-                let found = self.found(field);
-                (found.number(), !matches!(found, Found::Own(Value::Number(_))))
-            }
-            None => {
-                let value = self.value(arg)?;
-                (value.number(), !matches!(value, Value::Number(_)))
-            }
-        };
+        let (number, is_text) = self.number_and_is_text(arg)?;
         Ok(if is_text { number } else { number + 0.0 })
     }
 

@@ -111,21 +111,23 @@ fn takes_text(program: &Program, line: &Line, expr: &Expr) -> bool {
     !args.iter().all(is_sure)
 }
 
+/// Returns the variable to which an expression may give something else than a number.
+fn gets_more_than_numbers(expr: &Expr) -> Option<&str> {
+    let Some(Expr::Name(name)) = expr.changed_place().map(Expr::bare) else { return None };
+    let is_number = match expr {
+        Expr::Step { .. } | Expr::Update(..) => true,
+        Expr::Assign(_, value) => is_number(value, &BTreeSet::new()),
+        _ => false,
+    };
+    (!is_number).then_some(name)
+}
+
 /// Whether a variable only ever gets numbers.
 fn holds_numbers(program: &Program, line: &Line, name: &String) -> bool {
-    let numbers = BTreeSet::new();
-    let gets_more = |expr: &Expr| {
-        matches!(expr.changed_place().map(Expr::bare), Some(Expr::Name(changed)) if changed == name)
-            && match expr {
-                Expr::Step { .. } | Expr::Update(..) => false,
-                Expr::Assign(_, value) => !is_number(value, &numbers),
-                _ => true,
-            }
-    };
     !super::names::is_special(name)
         && !line.variables.iter().any(|(given, _)| given == name)
         && !program.functions.iter().any(|function| function.parameters.contains(name))
-        && !any_expr(program, gets_more)
+        && !any_expr(program, |expr| gets_more_than_numbers(expr) == Some(name.as_str()))
         && !any_statement(program, |statement| matches!(statement, Statement::ForIn(key, ..) if key == name))
 }
 
@@ -175,11 +177,8 @@ pub(super) fn counted<'a>(program: &'a Program, variables: &[(String, Vec<u8>)])
     every_statement(program, &mut |statement| counted.extend(begins_with(statement)));
     counted.retain(|name| !variables.iter().any(|(given, _)| given == name));
     every_expr(program, &mut |expr| {
-        if let Some(Expr::Name(name)) = expr.changed_place().map(Expr::bare)
-            && !matches!(expr, Expr::Step { .. } | Expr::Update(..))
-            && !matches!(expr, Expr::Assign(_, value) if is_number(value, &BTreeSet::new()))
-        {
-            counted.remove(name.as_str());
+        if let Some(name) = gets_more_than_numbers(expr) {
+            counted.remove(name);
         }
     });
     every_statement(program, &mut |statement| {
@@ -371,10 +370,8 @@ fn is_term(expr: &Expr) -> bool {
 }
 
 fn jumps_out_of_functions(program: &Program) -> bool {
-    let jumps = |statement: &Statement| {
-        matches!(statement, Statement::Exit(_) | Statement::Next | Statement::NextFile)
-    };
-    program.functions.iter().flat_map(|function| &function.body).any(|statement| any_below(statement, jumps))
+    let mut bodies = program.functions.iter().flat_map(|function| &function.body);
+    bodies.any(|statement| any_below(statement, Statement::leaves_record))
 }
 
 /// Whether it is a loop over an array that may get or lose other elements than the one at hand: this awk walks through the

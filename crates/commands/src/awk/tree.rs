@@ -343,6 +343,11 @@ impl Expr {
 }
 
 impl Statement {
+    /// Whether what follows is not executed for the record.
+    pub(super) fn leaves_record(&self) -> bool {
+        matches!(self, Statement::Next | Statement::NextFile | Statement::Exit(_))
+    }
+
     pub(super) fn is_print(&self) -> bool {
         matches!(self, Statement::Print(..) | Statement::Printf(..))
     }
