@@ -1,6 +1,7 @@
 //! Counts equal stacks, and finds the lines of the program that cost most.
 
 use super::process::Process;
+use crate::stack::file_name;
 use pelton_record::diagnosis::Frame;
 use pelton_record::profile::{CallCount, LineCost, Profile, StackCount};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -258,14 +259,10 @@ fn percent(share: f64) -> String {
 fn place(line: &LineCost) -> String {
     let Frame { function, file, line, .. } = &line.frame;
     match (file, line) {
-        (Some(file), Some(line)) => format!("line {line} of {} ({function})", short(file)),
-        (Some(file), None) => format!("{function} of {}", short(file)),
+        (Some(file), Some(line)) => format!("line {line} of {} ({function})", file_name(file)),
+        (Some(file), None) => format!("{function} of {}", file_name(file)),
         (None, _) => function.clone(),
     }
-}
-
-fn short(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
 }
 
 /// Source files, by path.

@@ -90,13 +90,14 @@ impl Process {
             return sampled;
         }
         let running: Vec<u32> = running.take(MOST_RUNNING).collect();
-        if !self.is_settled(modules) {
+        if !self.refresh(modules) {
             return sampled;
         }
         let begin_cpu_ns = clock::thread_cpu_ns();
         let mut taken = Vec::with_capacity(running.len());
-        for (at, thread) in running.into_iter().enumerate() {
-            if at > 0 && !self.runs(thread) {
+        for thread in running {
+            // Again: the others have taken their time.
+            if !self.runs(thread) {
                 continue;
             }
             match self.take(thread) {
@@ -117,9 +118,9 @@ impl Process {
         text.and_then(|text| procfs::parse_syscall(&text)) == Some(Syscall::Running)
     }
 
-    /// Reads what is not known yet. Whether it is the program that it was the last time: one that is about to execute another is
-    /// better not stopped, since a program that gains privilege from its file would not gain it meanwhile.
-    fn is_settled(&mut self, modules: &mut Modules) -> bool {
+    /// Reads what is not known yet. Returns whether it is the program that it was the last time: one that is about to execute
+    /// another is better not stopped, since a program that gains privilege from its file would not gain it meanwhile.
+    fn refresh(&mut self, modules: &mut Modules) -> bool {
         let Ok(file) = std::fs::read_link(format!("/proc/{}/exe", self.pid)) else { return false };
         let is_same = self.program.file == file;
         let now_ns = clock::now_ns();

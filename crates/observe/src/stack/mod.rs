@@ -16,6 +16,7 @@ mod ruby_versions;
 
 pub use maps::Maps;
 pub use module::Modules;
+use module::Placed;
 pub use native::{KnownRules, StackCopy, addresses, names_or_place, symbol};
 use pelton_record::diagnosis::{Frame, Language, Stack};
 use pelton_sys::{clock, processes};
@@ -85,6 +86,24 @@ pub enum Found<T> {
 }
 
 impl<T> Found<T> {
+    /// Looks for an interpreter in the files of a process whose names say that it is there. The library, if there is one, has it;
+    /// the program beside it is a stub of the same name.
+    fn among(
+        maps: &Maps,
+        modules: &mut Modules,
+        is_named: impl Fn(&str) -> bool,
+        interpreter: impl Fn(&Placed<'_>) -> Option<T>,
+    ) -> Found<T> {
+        let mut files: Vec<&str> =
+            maps.files().into_iter().filter(|path| is_named(file_name(path))).collect();
+        files.sort_by_key(|path| !path.contains(".so"));
+        if files.is_empty() {
+            return Found::Other;
+        }
+        let known = files.into_iter().find_map(|path| interpreter(&Placed::of(path, maps, modules)?));
+        known.map_or(Found::Unknown, Found::Known)
+    }
+
     fn or_else(self, other: impl FnOnce() -> Found<T>) -> Found<T> {
         if matches!(self, Found::Other) { other() } else { self }
     }
@@ -133,6 +152,11 @@ impl Interpreter {
             Interpreter::Perl(_) => matches!(function, "Perl_runops_standard" | "Perl_runops_debug"),
         }
     }
+}
+
+/// Returns the last component of a path.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// A frame without a line.

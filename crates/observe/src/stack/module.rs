@@ -31,6 +31,42 @@ impl Modules {
     }
 }
 
+/// A module, and where a process has it.
+pub struct Placed<'m> {
+    pub path: &'m str,
+    pub module: Rc<Module>,
+    bias: u64,
+}
+
+impl<'m> Placed<'m> {
+    /// Finds the module `path` of the process that `maps` describes.
+    pub fn of(path: &'m str, maps: &Maps, modules: &mut Modules) -> Option<Self> {
+        let module = modules.get(maps, path)?;
+        let bias = maps.base(path)?.wrapping_sub(module.first);
+        Some(Placed { path, module, bias })
+    }
+
+    /// Finds the module with this address of the process.
+    pub fn at(address: u64, maps: &'m Maps, modules: &mut Modules) -> Option<Self> {
+        Placed::of(&maps.at(address)?.path, maps, modules)
+    }
+
+    /// Returns an address of the process as one of the file.
+    pub fn in_file(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.bias)
+    }
+
+    /// Returns an address of the file as one of the process.
+    pub fn in_process(&self, address: u64) -> u64 {
+        address.wrapping_add(self.bias)
+    }
+
+    /// Returns where the process has a symbol of data.
+    pub fn data(&self, name: &str) -> Option<u64> {
+        Some(self.in_process(*self.module.data.get(name)?))
+    }
+}
+
 /// A symbol.
 struct Symbol {
     address: u64,
@@ -90,7 +126,8 @@ impl Module {
     fn read(file: &str) -> Option<Self> {
         let bytes = content(file)?;
         let elf = object::File::parse(bytes.as_slice()).ok()?;
-        let debug_bytes = debug_file(&elf).and_then(|path| content(&path));
+        let separate = debug_file(&elf);
+        let debug_bytes = separate.as_deref().and_then(content);
         let debug = debug_bytes.as_ref().and_then(|bytes| object::File::parse(bytes.as_slice()).ok());
         let first =
             elf.segments().filter(|one| one.file_range().0 == 0).map(|one| one.address()).next().unwrap_or(0);
@@ -99,20 +136,10 @@ impl Module {
         let has_lines = |elf: &object::File<'_>| elf.section_by_name(".debug_info").is_some();
         let debug_file = match &debug {
             _ if has_lines(&elf) => Some(file.to_owned()),
-            Some(debug) if has_lines(debug) => debug_file(&elf),
+            Some(debug) if has_lines(debug) => separate,
             _ => None,
         };
         Some(Module { first, functions, data, frames, debug_file, lines: OnceCell::new() })
-    }
-
-    /// Returns what to add to an address of the file for a process that has mapped its first byte at `base`.
-    pub fn bias(&self, base: u64) -> u64 {
-        base.wrapping_sub(self.first)
-    }
-
-    /// Returns the address of a symbol of data.
-    pub fn data(&self, name: &str) -> Option<u64> {
-        self.data.get(name).copied()
     }
 
     /// Returns the function at `address`.

@@ -8,8 +8,8 @@
 //! frame pointer.
 
 use super::maps::Maps;
-use super::module::{Modules, Rules};
-use super::{MOST_FRAMES, frame};
+use super::module::{Modules, Placed, Rules};
+use super::{MOST_FRAMES, file_name, frame};
 use pelton_record::diagnosis::{Frame, Language};
 use pelton_sys::processes;
 use pelton_sys::stopped::Registers as Stopped;
@@ -177,11 +177,10 @@ impl Unwinder<'_> {
     }
 
     fn look_up_rules(&mut self, address: u64) -> Option<Rules> {
-        let path = &self.maps.at(address).filter(|one| one.executable)?.path;
-        let module = self.modules.get(self.maps, path)?;
-        let bias = module.bias(self.maps.base(path)?);
-        let rules = module.rules(address.wrapping_sub(bias), &REGISTERS)?;
-        Some(Rules { start: rules.start.wrapping_add(bias), end: rules.end.wrapping_add(bias), ..rules })
+        self.maps.at(address).filter(|one| one.executable)?;
+        let placed = Placed::at(address, self.maps, self.modules)?;
+        let rules = placed.module.rules(placed.in_file(address), &REGISTERS)?;
+        Some(Rules { start: placed.in_process(rules.start), end: placed.in_process(rules.end), ..rules })
     }
 
     fn word(&self, address: u64) -> Option<u64> {
@@ -282,19 +281,16 @@ impl Unwinder<'_> {
 
 /// Returns the functions at the address of some code, the innermost inlined one first. Empty if none has a name.
 pub fn names(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
-    let Some(path) = maps.at(address).map(|one| one.path.clone()) else { return Vec::new() };
-    let (Some(module), Some(base)) = (modules.get(maps, &path), maps.base(&path)) else {
-        return Vec::new();
-    };
-    let in_file = address.wrapping_sub(module.bias(base));
+    let Some(placed) = Placed::at(address, maps, modules) else { return Vec::new() };
+    let (path, module, in_file) = (placed.path, &placed.module, placed.in_file(address));
     let symbol = module.function(in_file).map(demangled);
-    let is_library = is_library(&path);
+    let is_library = is_library(path);
     let lines = if is_library { Vec::new() } else { module.lines(in_file) };
     if lines.is_empty() {
         let Some(name) = symbol else { return Vec::new() };
-        let file = is_library.then(|| file_name(&path).to_owned());
+        let file = is_library.then(|| file_name(path).to_owned());
         // Where others have lines, a function without one belongs to the program's start or to a library.
-        let is_library = is_library || module.has_lines() || is_installed(&path);
+        let is_library = is_library || module.has_lines() || is_installed(path);
         return vec![Frame { file, is_library, ..frame(Language::Native, name) }];
     }
     let name = |function: Option<String>| function.or_else(|| symbol.clone()).unwrap_or_else(|| "?".into());
@@ -307,9 +303,8 @@ pub fn names(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<Frame> {
 
 /// Returns the name of the function at the address of some code, by symbols alone: debug information takes long to read.
 pub fn symbol(address: u64, maps: &Maps, modules: &mut Modules) -> Option<String> {
-    let path = maps.at(address)?.path.clone();
-    let module = modules.get(maps, &path)?;
-    module.function(address.wrapping_sub(module.bias(maps.base(&path)?))).map(demangled)
+    let placed = Placed::at(address, maps, modules)?;
+    placed.module.function(placed.in_file(address)).map(demangled)
 }
 
 /// Does the same as [`names`]; code without a name is named by where it is in its file.
@@ -318,23 +313,19 @@ pub fn names_or_place(address: u64, maps: &Maps, modules: &mut Modules) -> Vec<F
     if !named.is_empty() {
         return named;
     }
-    let Some(path) = maps.at(address).map(|one| one.path.clone()) else { return Vec::new() };
-    let start = modules.get(maps, &path).zip(maps.base(&path)).map(|(module, base)| {
-        let in_file = address.wrapping_sub(module.bias(base));
-        module.rules(in_file, &REGISTERS).map_or(in_file, |rules| rules.start)
+    let Some(path) = maps.at(address).map(|one| one.path.as_str()) else { return Vec::new() };
+    let start = Placed::of(path, maps, modules).map(|placed| {
+        let in_file = placed.in_file(address);
+        placed.module.rules(in_file, &REGISTERS).map_or(in_file, |rules| rules.start)
     });
     let file =
-        if path.is_empty() { "code made while it runs".to_owned() } else { file_name(&path).to_owned() };
+        if path.is_empty() { "code made while it runs".to_owned() } else { file_name(path).to_owned() };
     let function = start.map_or_else(|| "?".to_owned(), |start| format!("{start:#x}"));
     vec![Frame { file: Some(file), is_library: true, ..frame(Language::Native, function) }]
 }
 
 fn demangled(symbol: &str) -> String {
     addr2line::demangle_auto(symbol.into(), None).into_owned()
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Whether `path` is a library of the system.

@@ -4,7 +4,7 @@
 //! Offsets are from the headers of Perl 5.32, 5.36, 5.40 and 5.42 (`offsetof`), for 64-bit machines.
 
 use super::maps::Maps;
-use super::module::{Module, Modules};
+use super::module::Modules;
 use super::{Found, MOST_FRAMES, frame};
 use pelton_record::diagnosis::{Frame, Language, Stack};
 use pelton_sys::other_process;
@@ -56,32 +56,19 @@ pub enum Interpreter {
 
 /// Finds the interpreter of a process.
 pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
-    let is_perl = |path: &&str| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        name.starts_with("libperl.so") || name.strip_prefix("perl").is_some_and(is_version)
-    };
-    let files: Vec<&str> = maps.files().into_iter().filter(is_perl).collect();
-    if files.is_empty() {
-        return Found::Other;
-    }
-    let known = files.into_iter().find_map(|path| {
-        let module = modules.get(maps, path)?;
-        interpreter(&module, module.bias(maps.base(path)?))
-    });
-    known.map_or(Found::Unknown, Found::Known)
+    let is_perl =
+        |name: &str| name.starts_with("libperl.so") || name.strip_prefix("perl").is_some_and(is_version);
+    Found::among(maps, modules, is_perl, |placed| {
+        match (placed.data("PL_curcop"), placed.data("PL_curstackinfo")) {
+            (Some(current), Some(stack_info)) => Some(Interpreter::Single { current, stack_info }),
+            _ => placed.data("PL_curinterp").map(Interpreter::Threaded),
+        }
+    })
 }
 
 /// Whether what follows `perl` in the name of a program is a version or nothing: `perldoc` is another program.
 fn is_version(rest: &str) -> bool {
     rest.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
-}
-
-fn interpreter(module: &Module, bias: u64) -> Option<Interpreter> {
-    let at = |name: &str| Some(module.data(name)?.wrapping_add(bias));
-    if let (Some(current), Some(stack_info)) = (at("PL_curcop"), at("PL_curstackinfo")) {
-        return Some(Interpreter::Single { current, stack_info });
-    }
-    at("PL_curinterp").map(Interpreter::Threaded)
 }
 
 impl Interpreter {

@@ -26,19 +26,15 @@ pub struct Interpreter {
 
 /// Finds the interpreter of a process.
 pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
-    // The library, if there is one, has the interpreter; the program beside it is a stub of the same name.
-    let mut files: Vec<&str> =
-        maps.files().into_iter().filter(|path| minor_in_name(path).is_some()).collect();
-    files.sort_by_key(|path| !path.contains(".so"));
-    if files.is_empty() {
-        return Found::Other;
-    }
-    let known = files.into_iter().find_map(|path| {
-        let module = modules.get(maps, path)?;
-        let runtime = module.data("_PyRuntime")?.wrapping_add(module.bias(maps.base(path)?));
-        Some(Interpreter { runtime, offsets: offsets(minor_in_name(path)?)? })
-    });
-    known.map_or(Found::Unknown, Found::Known)
+    Found::among(
+        maps,
+        modules,
+        |name| minor_in_name(name).is_some(),
+        |placed| {
+            let offsets = offsets(minor_in_name(placed.path)?)?;
+            Some(Interpreter { runtime: placed.data("_PyRuntime")?, offsets })
+        },
+    )
 }
 
 impl Interpreter {

@@ -163,7 +163,7 @@ pub fn offsets(minor: u32) -> Option<Offsets> {
 
 /// Returns the minor version in the name of a program or library: 11 of `python3.11`, `libpython3.11.so.1.0`, `python3.7m`.
 pub fn minor_in_name(path: &str) -> Option<u32> {
-    let name = path.rsplit('/').next()?;
+    let name = super::file_name(path);
     let rest = name.strip_prefix("lib").unwrap_or(name).strip_prefix("python3.")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     // Another build: `python3.13t` is the free-threaded one, `python3.12d` has more fields.

@@ -21,22 +21,12 @@ pub struct Interpreter {
 
 /// Finds the interpreter of a process.
 pub fn find(maps: &Maps, modules: &mut Modules) -> Found<Interpreter> {
-    let is_ruby = |path: &&str| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        name.starts_with("libruby") || name.starts_with("ruby")
-    };
-    let files: Vec<&str> = maps.files().into_iter().filter(is_ruby).collect();
-    if files.is_empty() {
-        return Found::Other;
-    }
-    let known = files.into_iter().find_map(|path| {
-        let module = modules.get(maps, path)?;
-        let bias = module.bias(maps.base(path)?);
-        let version = other_process::string(maps.pid, module.data("ruby_version")?.wrapping_add(bias))?;
-        let vm = maps.word(module.data("ruby_current_vm_ptr")?.wrapping_add(bias))?;
+    let is_ruby = |name: &str| name.starts_with("libruby") || name.starts_with("ruby");
+    Found::among(maps, modules, is_ruby, |placed| {
+        let version = other_process::string(maps.pid, placed.data("ruby_version")?)?;
+        let vm = maps.word(placed.data("ruby_current_vm_ptr")?)?;
         Some(Interpreter { vm, offsets: offsets(std::str::from_utf8(&version).ok()?)? })
-    });
-    known.map_or(Found::Unknown, Found::Known)
+    })
 }
 
 impl Interpreter {
