@@ -40,6 +40,7 @@ pub use tool::interface::{
 pub use tool::row::{Acceptor, InProcess, Tool, Unsuitable};
 pub use tool::{argv, cost, detect, grammar, io_errors, stateless};
 pub use tools::TOOLS;
+pub use tools::dirname::directory as directory_of_path;
 pub use tools::head::Head;
 pub use tools::tac::reverses_lines;
 pub use tools::uniq::{Uniq, UniqKernel, UniqOptions};

@@ -62,7 +62,7 @@ fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> {
 }
 
 /// Returns the path of the directory that holds the last component, as written: `.` if the path names none.
-fn directory(path: &[u8]) -> &[u8] {
+pub fn directory(path: &[u8]) -> &[u8] {
     let is_name = |byte: &u8| *byte != b'/';
     let root: &[u8] = if path.starts_with(b"/") { b"/" } else { b"." };
     let Some(last) = path.iter().rposition(is_name) else { return root };

@@ -3,6 +3,7 @@
 use super::Text;
 use crate::environ::{self, Environment};
 use crate::plan::Request;
+use pelton_commands::directory_of_path;
 use pelton_record::Span;
 use pelton_syntax::{
     self as syntax, Connector, Dialect, Reason, Redirect, RedirectKind, Simple, Word, WordPart,
@@ -278,7 +279,9 @@ impl<'a> Values<'a> {
         let path = |path: &Path| path.to_str().map(str::to_owned);
         match (command, arguments.as_slice()) {
             ("pwd", [] | ["-P" | "-L"]) => path(directory?),
-            ("dirname", [name]) if !name.starts_with('-') => Some(folder_of(name)),
+            ("dirname", [name]) if !name.starts_with('-') => {
+                String::from_utf8(directory_of_path(name.as_bytes()).to_vec()).ok()
+            }
             ("readlink", ["-f", name]) | ("realpath", [name])
                 if !name.starts_with('-') && !name.is_empty() && !self.removed =>
             {
@@ -318,19 +321,6 @@ struct Names<'n> {
     source: Option<&'n str>,
     text: &'n str,
     functions: &'n IsFunction<'n>,
-}
-
-/// Returns what `dirname` prints.
-fn folder_of(name: &str) -> String {
-    let trimmed = name.trim_end_matches('/');
-    match trimmed.rsplit_once('/') {
-        _ if trimmed.is_empty() => if name.is_empty() { "." } else { "/" }.to_owned(),
-        None => ".".to_owned(),
-        Some((folder, _)) => {
-            let folder = folder.trim_end_matches('/');
-            if folder.is_empty() { "/" } else { folder }.to_owned()
-        }
-    }
 }
 
 /// Whether a redirection only silences a command.
