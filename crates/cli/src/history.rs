@@ -113,12 +113,11 @@ pub fn show(name: &str, args: &TimeArgs, color: When) -> Result<Ending, Failure>
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(unknown(name, &folder)),
         Err(error) => return Err(cannot("read", name, &error)),
     };
-    let history = History { name: name.to_owned(), runs, verdict: String::new() };
     let format = args.report.format();
     let text = match format {
-        Format::Json => pelton_report::pretty(&history.runs),
+        Format::Json => pelton_report::pretty(&runs),
         Format::Table => {
-            pelton_report::history(&history, clock::unix_ms(), &Look::of_stdout(color).style(args.report.all))
+            pelton_report::history(&runs, clock::unix_ms(), &Look::of_stdout(color).style(args.report.all))
         }
         _ => {
             let failure = Failure::new(format!("a history has no form for --format {}", format.name()));

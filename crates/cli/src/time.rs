@@ -30,12 +30,13 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         output::print(&format!("{:#}\n", pelton_report::schema()), "the schema")?;
         return Ok(Ending::Status(0));
     }
-    history::check(args)?;
-    if let Some(name) =
-        args.history.as_deref().filter(|_| args.source.words.is_empty() && args.source.file.is_none())
+    if let Some(name) = &args.history
+        && args.source.words.is_empty()
+        && args.source.file.is_none()
     {
         return history::show(name, args, color);
     }
+    history::check(args)?;
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
     if args.exact {
@@ -74,11 +75,8 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             observing.follows().then(|| Scripted::of(&mut source, args.source.file.is_some(), &environment));
         let scripted = scripted.flatten();
         let lines = scripted.as_ref().and_then(|scripted| scripted.place);
-        let mut measured = {
-            let profiled = args.inside;
-            let options = Options { observing, live, lines, profiled, ..Options::FAITHFULLY };
-            measure(&source, &environment, options)?
-        };
+        let options = Options { observing, live, lines, profiled: args.inside, ..Options::FAITHFULLY };
+        let mut measured = measure(&source, &environment, options)?;
         if let Some(scripted) = scripted {
             scripted.add_to(&mut measured.run, measured.launches.as_ref());
         }

@@ -40,10 +40,10 @@ pub fn summarise(mut runs: Vec<Run>, warmup: u32) -> Option<Run> {
     Some(summary)
 }
 
-/// Returns the runs behind the medians of a record: each has its own times, and the other figures of the record. None if
-/// it holds a single run.
+/// Returns the runs behind the medians of a record: each has its own times, and the other figures of the record. If it holds a
+/// single run, that one.
 pub fn each_run(summary: &Run) -> Vec<Run> {
-    let Some(repeats) = &summary.repeats else { return Vec::new() };
+    let Some(repeats) = &summary.repeats else { return vec![summary.clone()] };
     let each = |at: usize| {
         let mut run = Run { repeats: None, ..summary.clone() };
         run.wall_ns = *repeats.wall_ns.get(at)?;

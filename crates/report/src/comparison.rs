@@ -41,8 +41,7 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
 
 /// Renders a comparison as a page for a browser: a run of BEFORE above a run of AFTER, with the same time axis.
 pub fn comparison_page(compared: &Comparison, before: &Run, after: &Run) -> String {
-    let style = Style { width: Some(132), color: false, unicode: true, all: false };
-    html::beside(&headline(compared), &comparison(compared, &style), before, after)
+    html::beside(&headline(compared), &comparison(compared, &html::TABLE), before, after)
 }
 
 fn paragraph(label: &'static str, role: Role, text: &str) -> Paragraph {

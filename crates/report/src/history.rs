@@ -104,9 +104,9 @@ fn told(budget: &Budget) -> String {
 }
 
 /// Renders a row for each run, the newest last: for `pelton time --history NAME` without a pipeline. Ends with a newline.
-pub fn list(history: &History, now_unix_ms: u64, style: &Style) -> String {
+pub fn list(runs: &[KeptRun], now_unix_ms: u64, style: &Style) -> String {
     let count = if style.all { usize::MAX } else { DRAWN };
-    let shown = newest(&history.runs, count);
+    let shown = newest(runs, count);
     let most = shown.iter().map(|run| run.wall_ns).max().unwrap_or(0).max(1);
     let mut lines = Vec::new();
     let head =
@@ -133,8 +133,8 @@ pub fn list(history: &History, now_unix_ms: u64, style: &Style) -> String {
         line.push(Role::Running, if style.unicode { "▇" } else { "#" }.repeat(length.max(1)));
         lines.push(line);
     }
-    if shown.len() < history.runs.len() {
-        let hidden = history.runs.len() - shown.len();
+    if shown.len() < runs.len() {
+        let hidden = runs.len() - shown.len();
         lines.push(Pieces::one(Role::Dim, format!("and {hidden} earlier ones (--all)")));
     }
     lines.iter().map(|line| line.line(style.color)).collect()
@@ -180,7 +180,7 @@ a | b
        1 h ago     0.110s     0.220s   3.00 MB       0  ▇▇▇▇▇▇▇
        0 s ago     0.400s     0.800s   3.00 MB       0  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇
 ";
-        assert_eq!(list(&history(), 4 * 3_600_000 + 400, &style), expected);
+        assert_eq!(list(&history().runs, 4 * 3_600_000 + 400, &style), expected);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub fn run(args: &CompareArgs, files: [&OsStr; 2], color: When) -> Result<Ending
         return Err(Failure::new(format!("--html {} would replace a record", page.display()))
             .with_help("another name for the page"));
     }
-    let [mut earlier, mut later] = [runs(&before), runs(&after)];
+    let [mut earlier, mut later] = [&before, &after].map(pelton_run::each_run);
     let pairs = earlier.len().min(later.len());
     if pairs == 1 {
         // A single run is compared with the medians of several.
@@ -97,14 +97,6 @@ pub fn run(args: &CompareArgs, files: [&OsStr; 2], color: When) -> Result<Ending
         page(file, &comparison, &before, &after)?;
     }
     end(&comparison, args, color)
-}
-
-/// Returns the runs of a record.
-fn runs(record: &Run) -> Vec<Run> {
-    match record.repeats {
-        Some(_) => pelton_run::each_run(record),
-        None => vec![record.clone()],
-    }
 }
 
 fn notes(before: &Run, after: &Run, pairs: usize) -> Vec<String> {

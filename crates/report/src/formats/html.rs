@@ -14,8 +14,8 @@ const PAGE: &str = include_str!("timeline.html");
 /// The part of the page that draws flame graphs.
 const FLAME: &str = include_str!("flame.js");
 
-/// The table of a page has this width.
-const TABLE: Style = Style { width: Some(132), color: false, unicode: true, all: false };
+/// The style of the text on a page.
+pub const TABLE: Style = Style { width: Some(132), color: false, unicode: true, all: false };
 
 /// Renders a record as a page.
 pub fn render(subject: &Subject<'_>, _style: &Style) -> String {
