@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -411,7 +412,11 @@ fn the_shell_goes_on_without_its_sampler() {
         kill(sampler_of(pid).expect("a sampler"));
         session.runs("sleep 0.61", "second");
         session.runs("sleep 0.62 | cat", "third");
-        fs::remove_dir_all(home.path("run/pelton")).unwrap();
+        // The shell may be noting the end of its line meanwhile.
+        wait_until("the sampler's files are gone", || match fs::remove_dir_all(home.path("run/pelton")) {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => false,
+            removed => removed.map(|()| true).unwrap(),
+        });
         session.runs("sleep 0.63", "fourth");
         session.runs("pelton_last off", "fifth");
         session.runs("pelton_last on", "sixth");
