@@ -6,9 +6,11 @@ use super::arithmetic::Partial;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
+use super::gensub::Gensub;
 use super::kept_order::KeyOrder;
 use super::rules;
 use super::string_switch::{Choice, OneOf};
+use super::switch::Switch;
 use super::text::Text;
 use super::tree::{Arith, Order};
 use super::value::Value;
@@ -194,6 +196,7 @@ pub(super) enum Do {
     /// `do … while`.
     Again(Vec<Do>, Get),
     Each(LValue, Table, Vec<Do>),
+    Switch(Box<Switch>),
     Delete(Table, Vec<Get>),
     Clear(Table),
     Next,
@@ -291,6 +294,7 @@ pub(super) enum Get {
         place: Box<LValue>,
     },
     Find(Box<Get>, usize),
+    Gensub(Box<Gensub>),
     Sprintf(Vec<Piece>, Vec<Get>),
     ToLower(Box<Get>),
     ToUpper(Box<Get>),
@@ -494,7 +498,12 @@ pub(super) fn is_number(expr: &Get) -> bool {
 pub(super) fn is_text(expr: &Get) -> bool {
     let is_any = |part: &Get| matches!(part, Get::Text(_)) || is_text(part);
     match expr {
-        Get::Concat(_) | Get::Substr(..) | Get::ToLower(_) | Get::ToUpper(_) | Get::Sprintf(..) => true,
+        Get::Concat(_)
+        | Get::Substr(..)
+        | Get::ToLower(_)
+        | Get::ToUpper(_)
+        | Get::Sprintf(..)
+        | Get::Gensub(_) => true,
         Get::If(_, yes, no) => is_any(yes) && is_any(no),
         Get::Call(function, _) => function.result().is_some_and(is_text),
         _ => false,

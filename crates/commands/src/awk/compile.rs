@@ -72,6 +72,8 @@ pub(super) struct Compiler<'a> {
     pub(super) separators: Vec<Separator>,
     ranges: usize,
     loops: usize,
+    /// The nesting depth of `switch`.
+    switches: usize,
     /// Whether in BEGIN or END.
     in_block: bool,
     program: &'a Program,
@@ -93,6 +95,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         separators: Vec::new(),
         ranges: 0,
         loops: 0,
+        switches: 0,
         in_block: false,
         program,
         functions: vec![None; program.functions.len()],
@@ -201,7 +204,7 @@ impl Compiler<'_> {
         }
         let function = &self.program.functions[number];
         let inside = std::mem::replace(&mut self.inside, Owner::Function(number));
-        let loops = std::mem::take(&mut self.loops);
+        let (loops, switches) = (std::mem::take(&mut self.loops), std::mem::take(&mut self.switches));
         let in_block = std::mem::take(&mut self.in_block);
         let prints = std::mem::take(&mut self.prints);
         let is_array = |name: &String| self.names.is_array(self.inside, name);
@@ -209,7 +212,8 @@ impl Compiler<'_> {
         let body = self.statements(&function.body)?;
         let has_arrays = arrays.contains(&true);
         let made = Arc::new(Function { has_arrays, arrays, body, prints: self.prints });
-        (self.inside, self.loops, self.in_block, self.prints) = (inside, loops, in_block, prints);
+        (self.inside, self.loops, self.switches) = (inside, loops, switches);
+        (self.in_block, self.prints) = (in_block, prints);
         self.functions[number] = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -333,6 +337,14 @@ impl Compiler<'_> {
         Ok(body)
     }
 
+    /// Compiles a case of a `switch`.
+    pub(super) fn in_switch(&mut self, statement: &Statement) -> Accept<Vec<Do>> {
+        self.switches += 1;
+        let body = self.one(statement)?;
+        self.switches -= 1;
+        Ok(body)
+    }
+
     /// Compiles a print statement with its redirection.
     fn directed(&mut self, to: Option<&Redirect>, print: impl FnOnce(&mut Self) -> Accept<Do>) -> Accept<Do> {
         let Some(to) = to.filter(|to| !to.is_standard_output()) else { return print(self) };
@@ -447,6 +459,7 @@ impl Compiler<'_> {
                 let (place, table) = (self.variable(name)?, self.table(array));
                 Do::Each(place, table, self.in_loop(body)?)
             }
+            Statement::Switch(value, cases) => self.switch(value, cases)?,
             Statement::Delete(array, None) => Do::Clear(self.table(array)),
             Statement::Delete(array, Some(index)) => Do::Delete(self.table(array), self.gets(index)?),
             Statement::Next | Statement::NextFile if self.in_block => {
@@ -462,6 +475,7 @@ impl Compiler<'_> {
                 return Declined::because("return outside of a function");
             }
             Statement::Return(value) => Do::Return(self.maybe(value)?),
+            Statement::Break if self.switches > 0 => Do::Break,
             Statement::Break | Statement::Continue if self.loops == 0 => {
                 return Declined::because("break or continue outside of a loop");
             }
@@ -571,6 +585,15 @@ impl Compiler<'_> {
     /// Returns the index of a pattern to match.
     pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
         self.pattern_for(expr, Purpose::Match)
+    }
+
+    /// Returns the index of a pattern whose matches are needed, with these groups.
+    pub(super) fn pattern_with_groups(&mut self, expr: &Expr, groups: &[usize]) -> Accept<usize> {
+        let Some(text) = self.known_pattern(expr) else {
+            return Declined::because("a regular expression that is made while the program runs");
+        };
+        self.patterns.push(Pattern::with_groups(&text, self.given.dialect, Purpose::Find, groups)?);
+        Ok(self.patterns.len() - 1)
     }
 
     fn pattern_for(&mut self, expr: &Expr, purpose: Purpose) -> Accept<usize> {

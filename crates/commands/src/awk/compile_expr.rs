@@ -147,6 +147,7 @@ impl Compiler<'_> {
                 Ok(Get::ReadLine(file, Box::new(self.assignable(&args[0])?)))
             }
             Builtin::NextRecord => Ok(Get::NextRecord(Box::new(self.assignable(&args[0])?))),
+            Builtin::Gensub => self.gensub(args),
             Builtin::Sub => self.substitute(args, false),
             Builtin::Gsub => self.substitute(args, true),
             Builtin::Match => {

@@ -416,6 +416,9 @@ impl<'a> Looker<'a> {
                 uses.writes.insert(self.variable(Owner::Program, "RSTART"));
                 uses.writes.insert(self.variable(Owner::Program, "RLENGTH"));
             }
+            Expr::Builtin(Builtin::Gensub, args) if args.len() == 3 => {
+                uses.reads.insert(Thing::Record);
+            }
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) if args.len() == 2 => {
                 uses.reads.insert(Thing::Record);
                 uses.writes.insert(Thing::Record);

@@ -381,6 +381,7 @@ impl Machine {
                 let case = if matches!(expr, Get::ToLower(_)) { Case::Lower } else { Case::Upper };
                 self.change_case(out, start, case)?;
             }
+            Get::Gensub(call) => self.gensub(call, out)?,
             Get::Sprintf(pieces, args) => {
                 let start = out.len();
                 self.printf(pieces, args, out)?;
@@ -462,6 +463,11 @@ impl<'a> Variables<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a value equals a constant.
+pub(super) fn equals(value: &Value, constant: Operand) -> bool {
+    compare(Order::Equal, value.as_operand(), constant)
 }
 
 fn compare(order: Order, left: Operand, right: Operand) -> bool {

@@ -4,6 +4,7 @@ use crate::{Accept, Declined};
 
 use super::Dialect;
 use super::environment;
+use super::gensub;
 use super::lex::Token;
 use super::next_record;
 use super::parse::Parser;
@@ -354,10 +355,16 @@ impl Parser<'_> {
 
     fn call(&mut self, name: String) -> Accept<Expr> {
         self.advance()?;
-        match Builtin::named(&name) {
+        match self.builtin(&name) {
             Some(builtin) => self.arguments(builtin),
             None => Ok(Expr::Call(name, self.parenthesised()?)),
         }
+    }
+
+    /// Returns the function of the language that has this name.
+    pub(super) fn builtin(&self, name: &str) -> Option<Builtin> {
+        let of_gawk = || self.lexer.dialect.is_gawk().then(|| Builtin::of_gawk(name)).flatten();
+        Builtin::named(name).or_else(of_gawk)
     }
 
     fn parenthesised(&mut self) -> Accept<Vec<Expr>> {
@@ -382,6 +389,7 @@ impl Parser<'_> {
         match (builtin, arguments.as_slice()) {
             (Builtin::Length, [Expr::Name(name)]) => self.asks_length(name),
             (Builtin::Split, [_, Expr::Name(name), ..]) => self.is_array(name),
+            (Builtin::Gensub, args) => gensub::check(args)?,
             _ => {}
         }
         Ok(Expr::Builtin(builtin, arguments))

@@ -307,6 +307,7 @@ impl<'a> Kinds<'a> {
                 | Builtin::Sub
                 | Builtin::Gsub => Kind::WHOLE,
                 Builtin::Int => Kind::WHOLE_OR_MINUS_ZERO,
+                Builtin::Gensub => Kind::TEXT,
                 builtin if builtin.is_text() => Kind::TEXT,
                 _ => Kind::NUMBER,
             },

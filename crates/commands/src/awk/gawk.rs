@@ -76,6 +76,7 @@ pub(super) fn check(
     if loop_keys::type_shows(program) {
         return Declined::because(loop_keys::MAY_BE_NUMBERS);
     }
+    super::gensub::check_types(program)?;
     if let Some((name, _)) = line.variables.iter().find(|(name, _)| is_refused(name)) {
         return Declined::because(format!("-v {name}"));
     }
@@ -244,11 +245,14 @@ fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let (mut printed, mut compared) = (BTreeSet::new(), BTreeSet::new());
     every_statement(program, &mut |statement| match statement {
         Statement::Print(args, _) | Statement::Printf(args, _) => printed.extend(arrays(args)),
-        Statement::Return(Some(value)) => compared.extend(arrays([value])),
+        Statement::Return(Some(value)) | Statement::Switch(value, _) => compared.extend(arrays([value])),
         _ => {}
     });
     every_expr(program, &mut |expr| match expr {
-        Expr::Builtin(Builtin::Index | Builtin::Sprintf | Builtin::Sub | Builtin::Gsub, args) => {
+        Expr::Builtin(
+            Builtin::Index | Builtin::Sprintf | Builtin::Sub | Builtin::Gsub | Builtin::Gensub,
+            args,
+        ) => {
             printed.extend(arrays(args));
         }
         // Beside a string, an element that was not set is the empty string anyway.

@@ -105,6 +105,10 @@ impl<'a> Walk<'a> {
                 no.iter().for_each(|no| self.statement(no, &mut otherwise));
                 *known = both(known.take(), otherwise);
             }
+            Statement::Switch(value, cases) => {
+                self.expr(value, known);
+                cases.iter().for_each(|case| self.statement(&case.body, &mut known.clone()));
+            }
             Statement::While(test, body) => {
                 self.expr(test, known);
                 self.statement(body, &mut known.clone());

@@ -4,6 +4,7 @@
 //! to 5.3 find other keys as what they were when the element was created, a field that looks like a number for instance
 //! (`{a[$1]} END {for (k in a) print k ? 1 : 0}` with `00`).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::format::{self, Piece};
@@ -16,7 +17,20 @@ pub(super) const MAY_BE_NUMBERS: &str = "the key of a loop is compared, which th
 
 /// Whether the type of such a key could show: in a comparison, as a condition, or where it is not known what becomes of it.
 pub(super) fn type_shows(program: &Program) -> bool {
-    let keys = Keys::of(program);
+    shows(program, &Values::of_loops(program))
+}
+
+/// Whether the type of a result of `gensub` could show.
+pub(super) fn type_of_result_shows(program: &Program) -> bool {
+    let results = Values::of_gensub(program);
+    shows(program, &results)
+        || any_statement(
+            program,
+            |statement| matches!(statement, Statement::Exit(Some(value)) if results.may_be(value)),
+        )
+}
+
+fn shows(program: &Program, keys: &Values) -> bool {
     // The caller knows the array by another name.
     let is_parameter =
         |name: &String| program.functions.iter().any(|function| function.parameters.contains(name));
@@ -34,14 +48,17 @@ pub(super) fn type_shows(program: &Program) -> bool {
                 }
                 Expr::And(left, right) | Expr::Or(left, right) => keys.may_be(left) || keys.may_be(right),
                 Expr::Not(inner) | Expr::If(inner, ..) => keys.may_be(inner),
-                Expr::Assign(place, value) => matches!(**place, Expr::Field(_)) && keys.may_be(value),
+                Expr::Assign(place, value) => {
+                    matches!(**place, Expr::Field(_)) && keys.are_loop_keys && keys.may_be(value)
+                }
                 Expr::Call(_, args) => args.iter().any(|arg| keys.may_be(arg)),
                 Expr::Builtin(Builtin::Sprintf, args) => keys.are_printed_as_characters(args),
                 _ => false,
             }
     }) || patterns(program).into_iter().any(|pattern| keys.may_be(pattern))
         || any_statement(program, |statement| match statement {
-            Statement::If(test, ..)
+            Statement::Switch(test, _)
+            | Statement::If(test, ..)
             | Statement::While(test, _)
             | Statement::Do(_, test)
             | Statement::For(_, Some(test), ..) => keys.may_be(test),
@@ -51,43 +68,60 @@ pub(super) fn type_shows(program: &Program) -> bool {
         })
 }
 
-/// The variables, and arrays for their elements, that may hold such a key.
-struct Keys<'a>(BTreeSet<&'a str>);
+/// The variables, and arrays for their elements, that may hold such a value. `$2` and the like are fields, and `$` is any of
+/// them.
+struct Values<'a> {
+    names: BTreeSet<Cow<'a, str>>,
+    /// Otherwise they are results of `gensub`.
+    are_loop_keys: bool,
+}
 
-impl<'a> Keys<'a> {
-    fn of(program: &'a Program) -> Self {
-        let mut keys = Keys(BTreeSet::new());
+impl<'a> Values<'a> {
+    fn of_loops(program: &'a Program) -> Self {
+        let mut names = BTreeSet::new();
         every_statement(program, &mut |statement| {
             if let Statement::ForIn(name, ..) = statement {
-                keys.0.insert(name);
+                names.insert(Cow::from(name));
             }
         });
-        // One variable may get its value from another.
+        Values { names, are_loop_keys: true }.spread(program)
+    }
+
+    fn of_gensub(program: &'a Program) -> Self {
+        Values { names: BTreeSet::new(), are_loop_keys: false }.spread(program)
+    }
+
+    /// Adds what gets its value from another.
+    fn spread(mut self, program: &'a Program) -> Self {
         loop {
             let mut found = Vec::new();
             every_expr(program, &mut |expr| {
                 if let Expr::Assign(place, value) = expr
-                    && let Expr::Name(name) | Expr::Element(name, _) = &**place
-                    && keys.may_be(value)
+                    && self.may_be(value)
                 {
-                    found.push(name.as_str());
+                    found.extend(holder(place));
                 }
             });
-            let before = keys.0.len();
-            keys.0.extend(found);
-            if keys.0.len() == before {
-                return keys;
+            let before = self.names.len();
+            self.names.extend(found);
+            if self.names.len() == before {
+                return self;
             }
         }
     }
 
-    /// Whether the value of an expression may be such a key, unchanged.
+    /// Whether the value of an expression may be such a value, unchanged.
     fn may_be(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Name(name) | Expr::Element(name, _) => self.0.contains(name.as_str()),
+            Expr::Field(_) => match holder(expr).as_deref() {
+                None | Some("$") => self.names.iter().any(|name| name.starts_with('$')),
+                Some(field) => self.names.contains(field) || self.names.contains("$"),
+            },
+            Expr::Name(name) | Expr::Element(name, _) => self.names.contains(name.as_str()),
             Expr::Group(inner) => inner.iter().any(|inner| self.may_be(inner)),
             Expr::If(_, yes, no) => self.may_be(yes) || self.may_be(no),
             Expr::Assign(_, value) => self.may_be(value),
+            Expr::Builtin(Builtin::Gensub, _) => !self.are_loop_keys && !expr.is_text(),
             _ => false,
         }
     }
@@ -102,6 +136,18 @@ impl<'a> Keys<'a> {
             _ => true,
         };
         prints && values.iter().any(|value| self.may_be(value))
+    }
+}
+
+/// Returns the name of what an assignment changes.
+fn holder(place: &Expr) -> Option<Cow<'_, str>> {
+    match place {
+        Expr::Name(name) | Expr::Element(name, _) => Some(Cow::from(name)),
+        Expr::Field(index) => Some(match **index {
+            Expr::Number(number) => Cow::from(format!("${number}")),
+            _ => Cow::from("$"),
+        }),
+        _ => None,
     }
 }
 

@@ -371,6 +371,7 @@ impl Machine {
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
             Do::Each(place, table, body) => return self.each(place, *table, body),
+            Do::Switch(switch) => return self.switch(switch),
             Do::Delete(table, index) => self.at_key(*table, index, |array, key| array.remove(key))?,
             Do::Clear(table) => self.table(*table).clear(),
             Do::Exit(value) => {

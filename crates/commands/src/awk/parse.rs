@@ -8,6 +8,7 @@ use crate::{Accept, Declined};
 
 use super::Dialect;
 use super::lex::{Lexer, Token};
+use super::names;
 use super::source_lines;
 use super::tree::{Expr, Function, Pattern, Program, Redirect, Rule, Statement};
 
@@ -142,7 +143,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn skip_ends(&mut self) -> Accept<()> {
+    pub(super) fn skip_ends(&mut self) -> Accept<()> {
         while self.token == Token::Newline || self.is(";") {
             self.advance()?;
         }
@@ -194,6 +195,9 @@ impl Parser<'_> {
         let (Token::Name(name) | Token::Function(name)) = self.token.clone() else {
             return self.unexpected();
         };
+        if self.lexer.dialect.is_gawk() && names::is_refused(&name) {
+            return Declined::because("a function with a name that gawk reserves");
+        }
         self.advance()?;
         self.expect("(")?;
         let mut parameters = Vec::new();
@@ -232,7 +236,7 @@ impl Parser<'_> {
         })
     }
 
-    fn statement(&mut self) -> Accept<Statement> {
+    pub(super) fn statement(&mut self) -> Accept<Statement> {
         self.deeper(Self::statement_here)
     }
 
@@ -248,6 +252,10 @@ impl Parser<'_> {
             let body = self.body()?;
             let body = Box::new(self.again(body, line));
             return Ok(source_lines::before(line, Statement::While(test, body)));
+        }
+        if self.begins_switch() {
+            let (switch, line) = self.switch()?;
+            return Ok(source_lines::before(line, switch));
         }
         if self.eat("do")? {
             return self.do_();
@@ -270,7 +278,7 @@ impl Parser<'_> {
     }
 
     /// Parses `(expr)`. Also returns its line, if messages name it.
-    fn test(&mut self) -> Accept<(Expr, Option<usize>)> {
+    pub(super) fn test(&mut self) -> Accept<(Expr, Option<usize>)> {
         self.expect("(")?;
         let (test, line) = self.with_line(Self::expr)?;
         self.expect(")")?;

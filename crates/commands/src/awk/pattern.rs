@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::regex::{self, Dot, Flavour, Judges, Newline, Options, Regex, Shape, Wide};
+use crate::regex::{self, Dot, Flavour, Judges, Newline, Options, Regex, Shape, Spans, Wide};
 use crate::{Accept, Charset, Declined};
 
 use super::Dialect;
@@ -27,6 +27,7 @@ pub(super) struct Pattern {
     charset: Charset,
     wide: Wide,
     purpose: Purpose,
+    finds_groups: bool,
 }
 
 /// What is asked of a pattern.
@@ -51,6 +52,16 @@ enum Plain {
 
 impl Pattern {
     pub(super) fn new(text: &[u8], dialect: Dialect, purpose: Purpose) -> Accept<Pattern> {
+        Pattern::with_groups(text, dialect, purpose, &[])
+    }
+
+    /// Makes a pattern that also finds these groups of a match, as far as it has them.
+    pub(super) fn with_groups(
+        text: &[u8],
+        dialect: Dialect,
+        purpose: Purpose,
+        groups: &[usize],
+    ) -> Accept<Pattern> {
         if text.is_empty() {
             return Declined::because("an empty regular expression");
         }
@@ -60,7 +71,11 @@ impl Pattern {
         let translated = Translator { text, at: 0, depth: 0, dialect }.all()?;
         let charset = if dialect.has_characters() { Charset::Utf8 } else { Charset::C };
         let wide = wide(text, dialect, purpose);
-        let regex = compile(&translated, charset, wide, Newline::IsCharacter)?;
+        let mut regex = compile(&translated, charset, wide, Newline::IsCharacter, &[])?;
+        let groups: Vec<usize> = groups.iter().copied().filter(|group| *group <= regex.groups()).collect();
+        if !groups.is_empty() {
+            regex = compile(&translated, charset, wide, Newline::IsCharacter, &groups)?;
+        }
         if dialect.has_unseen_characters() && purpose == Purpose::Find && regex.may_match_nothing() {
             return Declined::because(
                 "an expression that may match nothing between the bytes of a character",
@@ -75,7 +90,8 @@ impl Pattern {
         };
         // It works on bytes.
         let single = single.filter(|_| charset == Charset::C);
-        Ok(Pattern { regex, plain: plain(text), single, translated, charset, wide, purpose })
+        let finds_groups = !groups.is_empty();
+        Ok(Pattern { regex, plain: plain(text), single, translated, charset, wide, purpose, finds_groups })
     }
 
     /// Returns the expression for many lines at once: no match crosses lines. `None` if a single line may
@@ -84,7 +100,7 @@ impl Pattern {
         if matches!(self.plain, Some(Plain::Whole(_))) {
             return None;
         }
-        compile(&self.translated, self.charset, self.wide, Newline::EndsLine).ok()
+        compile(&self.translated, self.charset, self.wide, Newline::EndsLine, &[]).ok()
     }
 
     #[inline]
@@ -107,6 +123,12 @@ impl Pattern {
         self.regex.find(text, span).unwrap_or(None)
     }
 
+    /// Returns the groups of a match, if it was made to find some; those not asked for are meaningless.
+    pub(super) fn groups_of(&mut self, text: &[u8], found: (usize, usize)) -> &Spans {
+        // Patient searches never give up.
+        self.regex.groups_of(text, found).unwrap_or(&[])
+    }
+
     /// Calls `found` for successive matches, each after the previous one, an empty one a byte later.
     pub(super) fn each(&mut self, text: &[u8], found: impl FnMut(usize, usize)) {
         self.regex.each(text, found);
@@ -115,6 +137,10 @@ impl Pattern {
     /// Returns the texts in which it does what it is for.
     pub(super) fn judges(&self) -> Judges {
         match self.purpose {
+            // Groups are found in characters only.
+            Purpose::Find if self.finds_groups && self.charset == Charset::Utf8 => {
+                self.regex.judges().max(self.regex.judges_all()).max(Judges::NoForbiddenUtf8)
+            }
             Purpose::Match => self.regex.judges(),
             Purpose::Find => self.regex.judges().max(self.regex.judges_all()),
         }
@@ -165,7 +191,13 @@ fn wide(text: &[u8], dialect: Dialect, purpose: Purpose) -> Wide {
 }
 
 /// Compiles an expression in sed's syntax.
-fn compile(translated: &[u8], charset: Charset, wide: Wide, newline: Newline) -> Accept<Regex> {
+fn compile(
+    translated: &[u8],
+    charset: Charset,
+    wide: Wide,
+    newline: Newline,
+    groups: &[usize],
+) -> Accept<Regex> {
     let dot_misses_late = wide == Wide::Unicode && rules::is_gawk_5_1();
     let options = Options {
         charset,
@@ -173,6 +205,7 @@ fn compile(translated: &[u8], charset: Charset, wide: Wide, newline: Newline) ->
         wide,
         dot_misses_late,
         spans: true,
+        groups,
         ..Options::new(Flavour::SedExtended)
     };
     let mut regex = regex::compile(&[translated], &options)?;

@@ -54,6 +54,8 @@ pub(super) enum Statement {
     Do(Box<Statement>, Expr),
     For(Option<Box<Statement>>, Option<Expr>, Option<Box<Statement>>, Box<Statement>),
     ForIn(String, String, Box<Statement>),
+    /// gawk's `switch`.
+    Switch(Expr, Vec<Case>),
     Block(Vec<Statement>),
     Delete(String, Option<Vec<Expr>>),
     Next,
@@ -62,6 +64,14 @@ pub(super) enum Statement {
     Return(Option<Expr>),
     Break,
     Continue,
+}
+
+/// A case of a `switch`.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    /// A number, a string or a regular expression; `None` for the default.
+    pub(super) constant: Option<Expr>,
+    pub(super) body: Statement,
 }
 
 /// The redirection of output.
@@ -167,6 +177,8 @@ impl Expr {
         match self {
             Expr::Text(_) | Expr::Concat(..) => true,
             Expr::Group(inner) => inner.iter().all(Expr::is_text),
+            // Without a match it may return the target as it is.
+            Expr::Builtin(Builtin::Gensub, args) => args.get(3).is_some_and(Expr::is_text),
             Expr::Builtin(builtin, _) => builtin.is_text(),
             _ => false,
         }
@@ -256,6 +268,8 @@ pub(super) enum Builtin {
     System,
     Close,
     Flush,
+    /// gawk's own.
+    Gensub,
     /// `getline VARIABLE < "FILE"`.
     ReadLine,
     /// `getline` and `getline VARIABLE`, of the input. The record has the place `$0`.
@@ -296,6 +310,14 @@ impl Builtin {
         })
     }
 
+    /// Returns one of gawk's own functions.
+    pub(super) fn of_gawk(name: &str) -> Option<Builtin> {
+        Some(match name {
+            "gensub" => Builtin::Gensub,
+            _ => return None,
+        })
+    }
+
     /// Returns the least and the most arguments.
     pub(super) fn arity(self) -> (usize, usize) {
         match self {
@@ -303,6 +325,7 @@ impl Builtin {
             Builtin::Rand => (0, 0),
             Builtin::Substr | Builtin::Split | Builtin::Sub | Builtin::Gsub => (2, 3),
             Builtin::Index | Builtin::Match | Builtin::Atan2 => (2, 2),
+            Builtin::Gensub => (3, 4),
             Builtin::Sprintf => (1, usize::MAX),
             _ => (1, 1),
         }
@@ -383,6 +406,7 @@ impl Statement {
                 (test.iter().collect(), inner)
             }
             Statement::ForIn(_, _, body) => (Vec::new(), vec![body]),
+            Statement::Switch(value, cases) => (vec![value], cases.iter().map(|case| &case.body).collect()),
             Statement::Block(body) => (Vec::new(), body.iter().collect()),
             Statement::Delete(_, index) => (index.iter().flatten().collect(), Vec::new()),
             Statement::Exit(value) | Statement::Return(value) => (value.iter().collect(), Vec::new()),

@@ -13,6 +13,7 @@ mod dirname;
 mod echo;
 mod expand;
 mod fold;
+mod gawk_functions;
 mod grep;
 mod gzip;
 mod head;
@@ -65,6 +66,8 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "gawk", case: awk::plain },
     Grammar { command: "gawk", case: awk_wide::case },
     Grammar { command: "gawk", case: awk_characters::case },
+    Grammar { command: "gawk", case: gawk_functions::gensub },
+    Grammar { command: "gawk", case: gawk_functions::switch },
     Grammar { command: "grep", case: grep::case },
     Grammar { command: "gzip", case: gzip::case },
     Grammar { command: "head", case: head::case },

@@ -5,6 +5,9 @@ use pelton_verify::{Case, case};
 use crate::installed::engine;
 
 /// A program, and what is expected of it.
+const FOR_ALL: &str = include_str!("awk_programs.txt");
+const FOR_GAWK: &str = include_str!("gawk_programs.txt");
+
 struct Listed {
     args: Vec<Vec<u8>>,
     declined: bool,
@@ -16,8 +19,8 @@ impl Listed {
     }
 }
 
-fn listed() -> Vec<Listed> {
-    let text = include_str!("awk_programs.txt").replace("\\\nb", "\u{1}");
+fn listed(text: &str) -> Vec<Listed> {
+    let text = text.replace("\\\nb", "\u{1}");
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let read = |line: &str| {
         let declined = line.starts_with('-');
@@ -38,7 +41,7 @@ fn listed() -> Vec<Listed> {
 
 /// The arguments of each.
 pub fn programs() -> Vec<Vec<Vec<u8>>> {
-    listed().into_iter().map(|program| program.args).collect()
+    listed(FOR_ALL).into_iter().map(|program| program.args).collect()
 }
 
 /// Words, numbers, separators; a table; nothing; a line without its end.
@@ -50,11 +53,11 @@ const INPUTS: &[&[u8]] = &[
 ];
 
 /// Compares all programs over all inputs. Returns how many are native, and which are declined.
-fn compared(command: &str) -> Option<(usize, Vec<Listed>)> {
+fn compared(command: &str, list: &str) -> Option<(usize, Vec<Listed>)> {
     let mut engine = engine(command)?;
     let mut found = Vec::new();
     let (mut native, mut declined) = (0, Vec::new());
-    for program in listed() {
+    for program in listed(list) {
         let args: Vec<&[u8]> = program.args.iter().map(Vec::as_slice).collect();
         let before = engine.tally.declined;
         for input in INPUTS {
@@ -74,7 +77,9 @@ fn compared(command: &str) -> Option<(usize, Vec<Listed>)> {
 
 #[test]
 fn listed_programs_agree_with_the_real_awk() {
-    let Some((native, declined)) = compared("mawk") else { return pelton_testkit::skips::skip("mawk") };
+    let Some((native, declined)) = compared("mawk", FOR_ALL) else {
+        return pelton_testkit::skips::skip("mawk");
+    };
     for program in declined.iter().filter(|program| !program.declined) {
         crate::say(&format!("declined: {}", program.shown()));
     }
@@ -83,12 +88,19 @@ fn listed_programs_agree_with_the_real_awk() {
 
 #[test]
 fn listed_programs_agree_with_the_one_true_awk() {
-    if compared("original-awk").is_none() {
+    if compared("original-awk", FOR_ALL).is_none() {
         pelton_testkit::skips::skip("original-awk");
     }
 }
 
 /// Around the sizes at which the one true awk's tables grow.
+#[test]
+fn listed_programs_agree_with_gawk() {
+    let Some((_, declined)) = compared("gawk", FOR_GAWK) else { return pelton_testkit::skips::skip("gawk") };
+    let shown: Vec<String> = declined.iter().filter(|program| !program.declined).map(Listed::shown).collect();
+    assert!(shown.is_empty(), "declined: {shown:?}");
+}
+
 #[test]
 fn many_keys_come_in_the_order_of_the_one_true_awk() {
     let Some(mut engine) = engine("original-awk") else { return pelton_testkit::skips::skip("original-awk") };
