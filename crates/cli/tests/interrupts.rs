@@ -15,6 +15,7 @@ const PELTON: &str = env!("CARGO_BIN_EXE_pelton");
 fn interrupted(argv: &[&str], wait: impl FnOnce(&Child)) -> (Option<i32>, Option<i32>, String) {
     let mut child =
         command("setsid", argv).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    wait_until("its session is there", || !members(Pid::from_child(&child)).is_empty());
     wait(&child);
     let group = format!("-{}", child.id());
     let sent = command("kill", &["-INT", "--", &group]).status().expect("kill runs");
@@ -70,7 +71,7 @@ fn an_interrupt_ends_the_text_if_every_child_died_of_it() {
 
 #[test]
 fn an_interrupt_while_stages_are_started_is_not_lost() {
-    let text = ["sleep 5"; 30].join(" | ");
+    let text = ["sleep 60"; 30].join(" | ");
     for delay_ms in [5, 10, 20, 40] {
         for argv in [&[PELTON, "run", text.as_str()][..], &[PELTON, "time", "-p", &text]] {
             let moment = |_: &Child| std::thread::sleep(Duration::from_millis(delay_ms));

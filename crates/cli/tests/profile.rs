@@ -56,11 +56,13 @@ def spin(seconds):
     for _ in range(int(seconds * 10_000)):
         sum(range(5000))
 def much():
-    spin(0.9)
+    spin(0.03)
 def little():
-    spin(0.3)
-much()
-little()
+    spin(0.01)
+# In turns: the cores may be busier for a while.
+for _ in range(30):
+    much()
+    little()
 ";
 
 #[test]
@@ -219,8 +221,8 @@ fn a_stage_that_does_not_exist_is_refused() {
 #[test]
 fn short_processes_are_not_taken_for_their_parent() {
     let directory = tempfile::tempdir().unwrap();
-    let short = "i=0; while [ $i -lt 4000 ]; do i=$((i+1)); done";
-    let found = profile(directory.path(), &format!("for i in $(seq 200); do sh -c '{short}'; done"));
+    let short = "i=0; while [ $i -lt 400 ]; do i=$((i+1)); done";
+    let found = profile(directory.path(), &format!("for i in $(seq 600); do sh -c '{short}'; done"));
     let verdict = found["verdict"].as_str().unwrap();
     assert!(verdict.contains("of its CPU time was not seen"), "{found:#}");
     assert!(found["seen_cpu_ns"].as_u64() < found["cpu_ns"].as_u64(), "{found:#}");

@@ -49,6 +49,8 @@ pub struct Profiler {
     /// Not before this time: looks are expensive.
     not_before_ns: u64,
     stopped_ns: u64,
+    /// The CPU time that samples stand for.
+    seen_cpu_ns: u64,
     /// Threads that ran and could not be stopped.
     refused: u32,
 }
@@ -70,6 +72,7 @@ impl Profiler {
             average_cost_ns: 0,
             not_before_ns: 0,
             stopped_ns: 0,
+            seen_cpu_ns: 0,
             refused: 0,
         }
     }
@@ -90,6 +93,7 @@ impl Profiler {
             let folded = if late_ns > LATE_NS { &mut self.late } else { &mut self.in_time };
             let sampled = process.sample(&mut self.modules);
             self.stopped_ns += sampled.stopped_ns;
+            self.seen_cpu_ns += sampled.seen_cpu_ns;
             self.refused += sampled.refused;
             cost_ns += sampled.cpu_ns;
             sampled.stacks.into_iter().for_each(|frames| folded.add(process, frames));
@@ -118,9 +122,9 @@ impl Profiler {
         let (late, in_time) = (self.late.samples(), self.in_time.samples());
         let is_enough = in_time >= ENOUGH_IN_TIME;
         let folded = if is_enough { self.in_time } else { self.in_time.with(self.late) };
-        let seen_cpu_ns = (u64::from(late + in_time) * interval_ns).min(cpu_ns);
-        let around =
-            Around { cpu_ns, seen_cpu_ns, interval_ns, stopped_ns: self.stopped_ns, refused: self.refused };
+        let Profiler { seen_cpu_ns, stopped_ns, refused, .. } = self;
+        let seen_cpu_ns = seen_cpu_ns.min(cpu_ns);
+        let around = Around { cpu_ns, seen_cpu_ns, interval_ns, stopped_ns, refused };
         let mut profile = folded.profile(&around);
         if late > profile.samples / 4 {
             profile.notes.push(late_note(late, is_enough));

@@ -1,5 +1,6 @@
 //! One process whose stacks are sampled: its memory map, its interpreter if it has one, and the names of its code.
 
+use super::LONGEST_PAUSE_NS;
 use crate::stack::{
     Found, Interpreter, KnownRules, Maps, Modules, StackCopy, addresses, names_or_place, symbol,
 };
@@ -22,6 +23,8 @@ pub struct Process {
     program: Program,
     rereads: u64,
     read_ns: u64,
+    /// The CPU time that each thread had used when it was last sampled.
+    used_ns: HashMap<u32, u64>,
 }
 
 /// What it executes.
@@ -47,6 +50,8 @@ pub struct Sampled {
     pub stopped_ns: u64,
     /// The CPU time that this took the sampler, without looking up names.
     pub cpu_ns: u64,
+    /// The CPU time of the threads that the samples stand for.
+    pub seen_cpu_ns: u64,
     /// How many could not be stopped: traced by another, or not permitted.
     pub refused: u32,
 }
@@ -62,7 +67,7 @@ struct Taken {
 impl Process {
     /// Starts with a process. `is_child`: it is a child of this one.
     pub fn new(pid: u32, is_child: bool) -> Self {
-        Process { pid, is_child, program: Program::none(), rereads: 0, read_ns: 0 }
+        Process { pid, is_child, program: Program::none(), rereads: 0, read_ns: 0, used_ns: HashMap::new() }
     }
 
     /// Returns its name.
@@ -103,6 +108,7 @@ impl Process {
             match self.take(thread) {
                 Some((one, stopped_ns)) => {
                     sampled.stopped_ns += stopped_ns;
+                    sampled.seen_cpu_ns += self.newly_used_ns(thread);
                     taken.push(one);
                 }
                 None => sampled.refused += u32::from(self.runs(thread)),
@@ -111,6 +117,14 @@ impl Process {
         sampled.cpu_ns = clock::thread_cpu_ns() - begin_cpu_ns;
         sampled.stacks = taken.into_iter().map(|one| self.frames(one, modules)).collect();
         sampled
+    }
+
+    /// Returns the CPU time of a thread since its last sample, but no more than the longest time for which a sample can stand.
+    fn newly_used_ns(&mut self, thread: u32) -> u64 {
+        let text = processes::file(self.pid, &format!("task/{thread}/schedstat"));
+        let Some(account) = text.and_then(|text| procfs::parse_schedstat(&text)) else { return 0 };
+        let before_ns = self.used_ns.insert(thread, account.running_ns).unwrap_or(0);
+        account.running_ns.saturating_sub(before_ns).min(LONGEST_PAUSE_NS)
     }
 
     fn runs(&self, thread: u32) -> bool {
