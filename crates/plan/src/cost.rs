@@ -5,7 +5,7 @@
 //! a guess about usual data. A command that is not listed has no figure, and an estimate says so.
 
 use crate::graph::StageNote;
-use pelton_commands::cost::Rate;
+use pelton_commands::cost::{Rate, USUAL_LINE_BYTES};
 use pelton_commands::{Accepted, Class, Input, lookup};
 
 /// Adapts a rate to a command whose arguments were accepted.
@@ -24,7 +24,11 @@ impl RateOf for Rate {
             let files = command.inputs().iter().all(|input| matches!(input, Input::File(_)));
             files && facts.input.needed_end.is_some()
         });
-        if seeks { Rate { real: 0.0, native: Some(0.0), passes: 0.0 } } else { self }
+        if seeks {
+            Rate { real: 0.0, real_per_line: 0.0, native: Some(0.0), passes: 0.0, ..self }
+        } else {
+            self
+        }
     }
 
     fn mapping(self, accepted: Option<&Accepted>) -> Rate {
@@ -38,7 +42,7 @@ pub(crate) const PROCESS_NS: f64 = 1_000_000.0;
 /// Starting a worker: a fork.
 pub(crate) const WORKER_NS: f64 = 500_000.0;
 /// Reading or writing a byte in large blocks, through a pipe or the page cache.
-pub(crate) const READ_OR_WRITE_NS_PER_BYTE: f64 = 0.3;
+pub(crate) const READ_OR_WRITE_NS_PER_BYTE: f64 = 0.25;
 /// `sort | uniq`, by hashing.
 pub(crate) const GROUP_NS_PER_BYTE: f64 = 2.6;
 /// `sort -u | wc -l`.
@@ -66,6 +70,17 @@ pub(crate) fn shares(stages: &[StageNote]) -> Vec<f64> {
         fed.chain([stopper]).for_each(|at| shares[at] = 0.0);
     }
     shares
+}
+
+/// Returns the assumed lengths of the lines that these stages read, in bytes.
+pub(crate) fn line_lengths(stages: &[StageNote]) -> Vec<f64> {
+    let mut length = USUAL_LINE_BYTES;
+    let mut lengths = Vec::with_capacity(stages.len());
+    for stage in stages {
+        lengths.push(length);
+        length = stage.rate.map_or(length, |rate| rate.printed_line_bytes(length));
+    }
+    lengths
 }
 
 /// Returns the cost of this command. `None` if it was never measured.

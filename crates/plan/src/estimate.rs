@@ -45,13 +45,18 @@ impl Planned {
         }
         let bytes = self.input_bytes.unwrap_or(USUAL_BYTES);
         let shares = cost::shares(&self.stages);
-        let processes = (0..self.stages.len()).map(|stage| self.process_ns(stage, bytes, &shares));
+        let lengths = cost::line_lengths(&self.stages);
+        let process_ns = |stage: usize| {
+            let per_byte = self.stages[stage].rate.map_or(0.0, |rate| rate.real_for(lengths[stage]));
+            PROCESS_NS + bytes as f64 * shares[stage] * per_byte
+        };
+        let processes = (0..self.stages.len()).map(process_ns);
         let planned = self.segments.iter().map(|segment| match segment {
-            Segment::Process(stage) => self.process_ns(*stage, bytes, &shares),
+            Segment::Process(stage) => process_ns(*stage),
             // The real commands read and write too: an estimate for kernels above their cost was never
             // measured.
             Segment::Native { stages, nodes } => {
-                let real: f64 = stages.clone().map(|stage| self.process_ns(stage, bytes, &shares)).sum();
+                let real: f64 = stages.clone().map(process_ns).sum();
                 self.native_ns(stages, nodes, bytes, &shares).min(real)
             }
         });
@@ -65,11 +70,6 @@ impl Planned {
             plan_cpu_ns: planned.sum::<f64>() as u64,
             not_counted,
         })
-    }
-
-    fn process_ns(&self, stage: usize, bytes: u64, shares: &[f64]) -> f64 {
-        let per_byte = self.stages[stage].rate.map_or(0.0, |rate| rate.real);
-        PROCESS_NS + bytes as f64 * shares[stage] * per_byte
     }
 
     fn native_ns(&self, stages: &Range<usize>, nodes: &[Node], bytes: u64, shares: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::tool::cost::Rate;
+use crate::tool::cost::{LineLength, Rate};
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable};
@@ -158,7 +158,7 @@ const BASE: Tool = Tool {
         Unsuitable::Variable("NHAT"),
     ],
     probes: &[],
-    cost: |_| Rate::real(2.2, 0.3),
+    cost: |_| Rate::of_lines(2.7, 0.7, 0.3, LineLength::Parts),
     other_versions: &[
         OtherVersions::alike(&["1.3.4 20250131", "1.3.4 20260302"]),
         OtherVersions::but(MAWK_TO_20241231, may_match),
@@ -172,7 +172,7 @@ const ORIGINAL: Tool = Tool {
     family: Family::OriginalAwk,
     accept: Acceptor::WithLookup(super::accept_original),
     io_errors: ORIGINAL_AWK_ERRORS,
-    cost: |_| Rate::real(7.8, 0.3),
+    cost: |_| Rate::of_lines(9.0, 0.7, 0.3, LineLength::Parts),
     other_versions: &[OtherVersions::alike(&["20250116", "20251225"])],
     ..BASE
 };

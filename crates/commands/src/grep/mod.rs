@@ -25,7 +25,7 @@ mod stateless;
 pub(crate) use stateless::stateless;
 
 use crate::Family;
-use crate::tool::cost::{self, Rate};
+use crate::tool::cost::{self, LineLength, Rate};
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable, WriteFailure};
 use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
@@ -62,9 +62,9 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[Unsuitable::Holes, Unsuitable::OtherName, Unsuitable::Variable("GREP_OPTIONS")],
     probes: &[],
     cost: |args| match (cost::has_option(args, b'c'), cost::has_option(args, b'o')) {
-        (true, _) => Rate::both(1.2, 0.15, 0.0),
-        (_, true) => Rate::both(7.5, 3.5, 0.5),
-        _ => Rate::both(1.6, 0.4, 0.2),
+        (true, _) => Rate::both(1.2, 0.1, 0.0),
+        (_, true) => Rate::of_lines(40.0, 6.0, 0.5, LineLength::Words),
+        _ => Rate::both(1.5, 0.2, 0.2),
     },
     other_versions: &[
         OtherVersions::but(BEFORE_3_8, difference_before_3_8),

@@ -172,7 +172,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[],
-    cost: |_| Rate::both(5.0, 1.5, 1.0),
+    cost: |_| Rate::both(4.0, 0.6, 1.0),
     other_versions: &[OtherVersions::but(&["4.7", "4.8"], difference)],
     verifiable: true,
     grammar: Grammar::reader(&["@x", "-n @x", "-e @x", "-E @x", "-e @x -e @x"], &["-z", "-s", "-u"]),

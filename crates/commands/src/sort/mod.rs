@@ -92,8 +92,8 @@ pub(crate) static TOOL: Tool = Tool {
         Probe::refuses(&["-té", "-k2"], "aéb\n", b""),
     ],
     cost: |args| match cost::has_any_option(args) {
-        true => Rate::both(13.5, 3.5, 1.0),
-        false => Rate::both(10.0, 2.6, 1.0),
+        true => Rate::by_line(14.0, 250.0, 3.8, 1.0),
+        false => Rate::by_line(8.5, 250.0, 2.2, 1.0),
     },
     other_versions: &[
         OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, |args, context| {

@@ -34,7 +34,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-w", "5"], "base64", b"YmFzZ\nTY0\n")],
-    cost: |_| Rate::both(0.65, 0.15, 1.35),
+    cost: |_| Rate::both(1.9, 0.35, 1.35),
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     verifiable: true,
     grammar: Grammar {

@@ -87,7 +87,7 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-A"], "é\t\n", b"M-CM-)^I$\n")],
     cost: |args| match cost::has_any_option(args) {
-        true => Rate::both(0.9, 0.2, 1.05),
+        true => Rate::both(1.4, 0.3, 1.05),
         false => Rate::both(0.2, 0.05, 1.0),
     },
     other_versions: &[

@@ -46,7 +46,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-t4"], "é\tx\n", "é  x\n".as_bytes())],
-    cost: |_| Rate::both(1.6, 0.27, 1.1),
+    cost: |_| Rate::both(3.5, 0.15, 1.1),
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     verifiable: true,
     grammar: Grammar::reader(

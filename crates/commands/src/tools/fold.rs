@@ -66,7 +66,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-w2"], "éé\n", "é\né\n".as_bytes())],
-    cost: |_| Rate::both(2.0, 1.05, 1.05),
+    cost: |_| Rate::both(4.5, 0.5, 1.05),
     other_versions: &[
         OtherVersions::alike(COREUTILS_8_32_TO_9_0),
         // 9.8 counts characters and their widths, and takes bytes that are none otherwise in C, too.

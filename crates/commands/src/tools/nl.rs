@@ -93,7 +93,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&[], "é\n", "     1\té\n".as_bytes())],
-    cost: |_| Rate::both(1.4, 0.4, 1.1),
+    cost: |_| Rate::both(3.0, 0.4, 1.1),
     other_versions: &[
         OtherVersions::but(&["8.32"], difference),
         OtherVersions::alike(&["9.0"]),

@@ -53,7 +53,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&[], "a\nb", b"ba\n")],
-    cost: |_| Rate::both(0.7, 0.3, 1.0),
+    cost: |_| Rate::both(1.1, 0.25, 1.0),
     other_versions: &[OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3"])],
     verifiable: true,
     grammar: Grammar::reader(&[], &["-b", "-s @d", "-r", "-s a", "-s ''"]),

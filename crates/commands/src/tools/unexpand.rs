@@ -49,7 +49,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-at4"], "é  x\n", "é\tx\n".as_bytes())],
-    cost: |_| Rate::real(1.6, 0.9),
+    cost: |_| Rate::both(2.2, 0.3, 0.9),
     other_versions: &[
         OtherVersions::alike(COREUTILS_8_32_TO_9_0),
         OtherVersions::alike(COREUTILS_TO_9_7),

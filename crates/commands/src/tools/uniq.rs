@@ -233,7 +233,7 @@ pub(crate) static TOOL: Tool = Tool {
         Probe::prints(&["-i"], "É\né\n", "É\né\n".as_bytes()),
         Probe::prints(&["-w1"], "éa\nèa\n", "éa\n".as_bytes()),
     ],
-    cost: |_| Rate::both(5.0, 1.4, 0.4),
+    cost: |_| Rate::by_line(3.6, 50.0, 1.7, 0.1),
     other_versions: &[
         OtherVersions::but(versions::COREUTILS_8_32_TO_9_0, versions::in_c_utf8),
         OtherVersions::alike(&["9.2", "9.3", "9.4"]),

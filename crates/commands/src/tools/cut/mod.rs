@@ -5,7 +5,7 @@ mod list;
 
 use crate::Family;
 use crate::bytes::nul_line_ends::NulEndsLines;
-use crate::tool::cost::{self, Rate};
+use crate::tool::cost::{self, LineLength, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{IoErrors, StandardOutput};
@@ -72,8 +72,8 @@ pub(crate) static TOOL: Tool = Tool {
     unsuitable: &[],
     probes: &[Probe::prints(&["-c1"], "é\n", b"\xc3\n")],
     cost: |args| match cost::has_option(args, b'c') || cost::has_option(args, b'b') {
-        true => Rate::both(1.2, 0.12, 0.3),
-        false => Rate::both(1.5, 0.5, 0.3),
+        true => Rate::of_lines(1.7, 0.12, 0.3, LineLength::Parts),
+        false => Rate::of_lines(2.4, 0.5, 0.3, LineLength::Parts),
     },
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     verifiable: true,

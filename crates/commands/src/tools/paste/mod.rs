@@ -69,7 +69,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-sd,"], "a\nb\n", b"a,b\n")],
-    cost: |_| Rate::both(1.1, 0.12, 1.0),
+    cost: |_| Rate::both(2.5, 0.4, 1.0),
     other_versions: &[
         OtherVersions::alike(COREUTILS_8_32_TO_9_0),
         OtherVersions::alike(COREUTILS_TO_9_7),

@@ -49,7 +49,7 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[Unsuitable::OddReadSizes],
     probes: &[],
-    cost: |_| Rate::real(23.0, 1.0),
+    cost: |_| Rate::both(24.0, 0.9, 1.0),
     other_versions: &[OtherVersions::alike(&["2.36.1"])],
     verifiable: true,
     grammar: Grammar::reader(&[], &[]),

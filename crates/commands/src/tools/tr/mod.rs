@@ -5,7 +5,7 @@
 mod sets;
 
 use crate::Family;
-use crate::tool::cost::{self, Rate};
+use crate::tool::cost::{self, LineLength, Rate};
 use crate::tool::detect::Probe;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
@@ -65,10 +65,10 @@ pub(crate) static TOOL: Tool = Tool {
         let [squeezes, complements, deletes] =
             [b's', b'c', b'd'].map(|letter| cost::has_option(args, letter));
         match (squeezes, complements, deletes) {
-            (true, true, _) => Rate::both(2.6, 0.85, 0.9),
-            (true, ..) => Rate::both(1.7, 0.4, 0.95),
+            (true, true, _) => Rate::of_lines(2.8, 0.55, 0.9, LineLength::Words),
+            (true, ..) => Rate::both(2.0, 0.4, 0.95),
             (_, _, true) => Rate::both(1.5, 0.25, 0.9),
-            _ => Rate::both(0.55, 0.1, 1.0),
+            _ => Rate::both(1.1, 0.05, 1.0),
         }
     },
     other_versions: &[

@@ -94,7 +94,7 @@ pub(crate) static TOOL: Tool = Tool {
     probes: &[Probe::prints(&["-wmcL"], "é\tb\n", b"      2       4       5       9\n")],
     cost: |args| match args.iter().any(|arg| arg == b"-l" || arg == b"-c") {
         true => Rate::both(0.16, 0.05, 0.0),
-        false => Rate::both(4.4, 0.65, 0.0),
+        false => Rate::both(6.5, 0.1, 0.0),
     },
     other_versions: &[OtherVersions::alike(COREUTILS_8_32_TO_9_10)],
     verifiable: true,
