@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Accept, Declined, Input, Lookup};
+use crate::{Accept, Declined, Implementation, Input, Lookup};
 
 use super::Dialect;
 use super::compile::InitialState;
 use super::lex::unescape;
+use super::made_pattern::Limits;
 use super::names::{bodies, is_special};
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{
@@ -232,6 +233,7 @@ pub(super) fn given<'a>(
     line: &'a Line,
     program: &Program,
     dialect: Dialect,
+    implementation: &Implementation,
 ) -> Accept<InitialState<'a>> {
     let of_line = |name: &str| {
         let mut found = line.variables.iter().rev();
@@ -253,6 +255,7 @@ pub(super) fn given<'a>(
         prints_into_files: false,
         ahead: None,
         read_files: Vec::new(),
+        limits: Limits::of(dialect, implementation),
         constants: constants(line, program),
     };
     let mut counted = 0;

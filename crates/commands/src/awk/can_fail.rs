@@ -63,7 +63,9 @@ impl<'a> Failures<'a> {
         let ahead: Vec<&Statement> =
             body.take_while(|statement| !any_below(statement, Statement::is_print)).collect();
         let is_ahead = |statement: &Statement| {
-            ahead.iter().any(|ahead| std::ptr::eq(*ahead, statement)) || prints == 1 && statement.is_print()
+            // The one true awk prints what stands before a division in the same print.
+            ahead.iter().any(|ahead| std::ptr::eq(*ahead, statement))
+                || prints == 1 && statement.is_print() && !rules::is_one_true()
         };
         any_below(whole, may_fail_by_itself)
             || places.iter().any(|(statement, root, expr)| {

@@ -8,6 +8,7 @@ use super::fields::Separator;
 use super::format::Piece;
 use super::gensub::Gensub;
 use super::kept_order::KeyOrder;
+use super::made_pattern::{KeyPatterns, Limits, Made};
 use super::rules;
 use super::string_switch::{Choice, OneOf};
 use super::switch::Switch;
@@ -70,6 +71,9 @@ pub(super) struct Code {
     pub(super) gate: Option<usize>,
     /// A lookup of the first matching rule, if possible.
     pub(super) choice: Option<Choice>,
+    /// The number of places where an expression is made while the program runs, and how it is understood.
+    pub(super) made: usize,
+    pub(super) limits: Limits,
 }
 
 #[derive(Clone, Debug)]
@@ -197,6 +201,8 @@ pub(super) enum Do {
     Again(Vec<Do>, Get),
     Each(LValue, Table, Vec<Do>),
     Switch(Box<Switch>),
+    /// Compiles, for each key, the expressions that a loop makes of keys: the loop ends with the first that matches.
+    CompileKeys(Box<KeyPatterns>),
     Delete(Table, Vec<Get>),
     Clear(Table),
     Next,
@@ -295,6 +301,8 @@ pub(super) enum Get {
     },
     Find(Box<Get>, usize),
     Gensub(Box<Gensub>),
+    /// A search for an expression that is made while the program runs.
+    Made(Box<Made>),
     Sprintf(Vec<Piece>, Vec<Get>),
     ToLower(Box<Get>),
     ToUpper(Box<Get>),
@@ -486,6 +494,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Split(..)
             | Get::Substitute { .. }
             | Get::Find(..)
+            | Get::Made(_)
             | Get::ReadLine(..)
             | Get::NextRecord(_)
             | Get::Rand

@@ -12,6 +12,7 @@ use super::fold;
 use super::format::{self, Piece};
 use super::kept_order::{KeyOrder, Known};
 use super::lone_format;
+use super::made_pattern::{Limits, Search};
 use super::names::{Names, Owner};
 use super::next_record::{self, Ahead};
 use super::pattern::{Pattern, Purpose};
@@ -57,6 +58,8 @@ pub(super) struct InitialState<'a> {
     pub(super) ahead: Option<(usize, Vec<&'a tree::Rule>)>,
     /// Files of which BEGIN reads lines.
     pub(super) read_files: Vec<ReadFile>,
+    /// What the awk does with expressions that are made while the program runs.
+    pub(super) limits: Limits,
     /// The variables of the command line that never change.
     pub(super) constants: BTreeMap<String, Vec<u8>>,
 }
@@ -71,12 +74,14 @@ pub(super) struct Compiler<'a> {
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
     ranges: usize,
+    /// The number of places where an expression is made while the program runs.
+    pub(super) made: usize,
     loops: usize,
     /// The nesting depth of `switch`.
     switches: usize,
     /// Whether in BEGIN or END.
     in_block: bool,
-    program: &'a Program,
+    pub(super) program: &'a Program,
     functions: Vec<Option<Arc<Function>>>,
     /// Whether something that prints was compiled.
     prints: bool,
@@ -94,6 +99,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         patterns: Vec::new(),
         separators: Vec::new(),
         ranges: 0,
+        made: 0,
         loops: 0,
         switches: 0,
         in_block: false,
@@ -149,6 +155,8 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         sums,
         gate,
         choice,
+        made: compiler.made,
+        limits: given.limits,
     };
     let kept = given.kept.as_ref().map(|known| {
         let numbers = known.arrays.iter().filter_map(|name| compiler.tables.get(name).copied());
@@ -185,6 +193,46 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
             }
             Separator::Pattern(Box::new(pattern))
         }
+    })
+}
+
+/// Returns the constant string of an expression inside an owner, if known.
+fn known_text(expr: &Expr, inside: Owner, names: &Names, given: &InitialState) -> Option<Vec<u8>> {
+    let known = |expr| known_text(expr, inside, names, given);
+    match expr.bare() {
+        Expr::Text(text) => Some(text.clone()),
+        Expr::Concat(left, right) => Some([known(left)?, known(right)?].concat()),
+        Expr::Name(name) if name == "FS" => Some(given.fs.clone()),
+        Expr::Name(name) => match names.owner(inside, name) {
+            Owner::Program => given.constants.get(name).cloned(),
+            Owner::Function(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the text of a pattern inside an owner, if known.
+pub(super) fn known_pattern(
+    expr: &Expr,
+    inside: Owner,
+    names: &Names,
+    given: &InitialState,
+) -> Option<Vec<u8>> {
+    match expr {
+        Expr::Regex(text) => Some(text.clone()),
+        other => known_text(other, inside, names, given),
+    }
+}
+
+/// Returns the separator that `split` takes a string for. In the one true awk before its second edition pieces also end at
+/// newlines.
+pub(super) fn separator_of_split(text: &[u8], dialect: Dialect) -> Accept<Separator> {
+    let made = separator(text, dialect)?;
+    Ok(match (text, made) {
+        ([byte], Separator::Byte(_)) if rules::is_one_true() && !rules::is_second_edition() => {
+            Separator::ByteOrNewline(*byte)
+        }
+        (_, made) => made,
     })
 }
 
@@ -457,6 +505,7 @@ impl Compiler<'_> {
             }
             Statement::ForIn(name, array, body) => {
                 let (place, table) = (self.variable(name)?, self.table(array));
+                all.extend(self.keys_to_compile(name, array, body)?);
                 Do::Each(place, table, self.in_loop(body)?)
             }
             Statement::Switch(value, cases) => self.switch(value, cases)?,
@@ -554,25 +603,18 @@ impl Compiler<'_> {
 
     /// Returns the constant string of an expression, if known.
     pub(super) fn known_text(&self, expr: &Expr) -> Option<Vec<u8>> {
-        match expr.bare() {
-            Expr::Text(text) => Some(text.clone()),
-            Expr::Concat(left, right) => Some([self.known_text(left)?, self.known_text(right)?].concat()),
-            Expr::Name(name) if name == "FS" => Some(self.given.fs.clone()),
-            Expr::Name(name) => match self.names.owner(self.inside, name) {
-                Owner::Program => self.given.constants.get(name).cloned(),
-                Owner::Function(_) => None,
-            },
-            _ => None,
-        }
+        known_text(expr, self.inside, self.names, self.given)
     }
 
     /// Returns the text of a pattern, if known: that of an expression, or a string of constants and of variables that never
     /// change.
     fn known_pattern(&self, expr: &Expr) -> Option<Vec<u8>> {
-        match expr {
-            Expr::Regex(text) => Some(text.clone()),
-            other => self.known_text(other),
-        }
+        known_pattern(expr, self.inside, self.names, self.given)
+    }
+
+    /// Whether the text of a pattern is made while the program runs.
+    pub(super) fn is_made(&self, expr: &Expr) -> bool {
+        self.known_pattern(expr).is_none()
     }
 
     /// Returns the index of a pattern whose matches are needed.
@@ -610,14 +652,17 @@ impl Compiler<'_> {
             return Declined::because("split into something that is no array");
         };
         let separator = match rest {
-            [] => self.separator_of_split(&self.given.fs)?,
+            [] => separator_of_split(&self.given.fs, self.given.dialect)?,
             [Expr::Regex(text)] => {
                 let alone = matches!(text.as_slice(), b" ");
                 if alone { Separator::Byte(b' ') } else { separator(text, self.given.dialect)? }
             }
             [expr, ..] => match self.known_text(expr) {
-                Some(text) => self.separator_of_split(&text)?,
-                None => return Declined::because("a separator that is made while the program runs"),
+                Some(text) => separator_of_split(&text, self.given.dialect)?,
+                None => {
+                    let search = Search::Split(self.get(text)?, self.table(array));
+                    return self.made(expr, &[text], search);
+                }
             },
         };
         if let [Expr::Regex(text)] = rest
@@ -635,19 +680,7 @@ impl Compiler<'_> {
         Ok(Get::Split(Box::new(self.get(text)?), table, self.separators.len() - 1))
     }
 
-    /// Returns the separator that `split` takes a string for. In the one true awk before its second edition pieces also end at newlines.
-    fn separator_of_split(&self, text: &[u8]) -> Accept<Separator> {
-        let made = separator(text, self.given.dialect)?;
-        Ok(match (text, made) {
-            ([byte], Separator::Byte(_)) if rules::is_one_true() && !rules::is_second_edition() => {
-                Separator::ByteOrNewline(*byte)
-            }
-            (_, made) => made,
-        })
-    }
-
     pub(super) fn substitute(&mut self, args: &[Expr], all: bool) -> Accept<Get> {
-        let pattern = self.pattern_to_find(&args[0])?;
         let by = match self.known_text(&args[1]) {
             Some(text) => Replacement::Fixed(code::replacement(&text)),
             None => Replacement::Made(Box::new(self.get(&args[1])?)),
@@ -657,6 +690,14 @@ impl Compiler<'_> {
             Some(place) if place.is_place() => self.assignable(place)?,
             Some(_) => return Declined::because("sub or gsub in something that is no variable"),
         };
+        if self.is_made(&args[0]) {
+            return self.made(
+                &args[0],
+                &args[1..].iter().collect::<Vec<_>>(),
+                Search::Substitute { all, by, place },
+            );
+        }
+        let pattern = self.pattern_to_find(&args[0])?;
         Ok(Get::Substitute { all, pattern, by, place: Box::new(place) })
     }
 

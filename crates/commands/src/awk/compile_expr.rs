@@ -5,6 +5,7 @@ use crate::{Accept, Declined};
 use super::arithmetic::Partial;
 use super::code::{Get, LValue, comparison, either};
 use super::compile::Compiler;
+use super::made_pattern::Search;
 use super::names::Owner;
 use super::read_lines::ReadFile;
 use super::rules;
@@ -60,6 +61,10 @@ impl Compiler<'_> {
             Expr::Compare(order, left, right) => {
                 let left = self.get(left)?;
                 comparison(*order, left, self.get(right)?)
+            }
+            Expr::Match { negated, text, regex } if self.is_made(regex) => {
+                let search = Search::Match { negated: *negated, text: self.get(text)? };
+                self.made(regex, &[&**text], search)?
             }
             Expr::Match { negated, text, regex } => {
                 let text = self.boxed(text)?;
@@ -150,6 +155,10 @@ impl Compiler<'_> {
             Builtin::Gensub => self.gensub(args),
             Builtin::Sub => self.substitute(args, false),
             Builtin::Gsub => self.substitute(args, true),
+            Builtin::Match if self.is_made(&args[1]) => {
+                let search = Search::Find(self.get(&args[0])?);
+                self.made(&args[1], &[&args[0]], search)
+            }
             Builtin::Match => {
                 let text = self.boxed(&args[0])?;
                 Ok(Get::Find(text, self.pattern_to_find(&args[1])?))

@@ -125,6 +125,7 @@ impl Machine {
             Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
             Get::Substitute { all, pattern, by, place } => self.substitute(*all, *pattern, by, place)?,
             Get::Find(text, pattern) => self.find(text, *pattern)?,
+            Get::Made(made) => self.search(made)?,
             Get::Rand => self.random.get_or_insert_with(|| Box::new(Generator::unseeded())).fraction(),
             Get::NextRecord(place) => self.next_record(place)?,
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
@@ -183,6 +184,7 @@ impl Machine {
             | Get::Length(_)
             | Get::Step { .. }
             | Get::Update(..)
+            | Get::Made(_)
             | Get::Negate(_) => number_is_true(self.number(expr)?),
             Get::Call(function, args) if let Some(result) = function.result() => {
                 return self.inside(function, args, |machine| machine.is_true(result));
@@ -192,7 +194,7 @@ impl Machine {
         })
     }
 
-    fn matches(&mut self, text: &Get, pattern: usize) -> Ran<bool> {
+    pub(super) fn matches(&mut self, text: &Get, pattern: usize) -> Ran<bool> {
         let Some(field) = self.field_of(text)? else { return self.matches_made(text, pattern) };
         let found = match field {
             0 => self.record.whole(&self.globals[OFS]),

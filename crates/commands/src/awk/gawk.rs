@@ -27,6 +27,45 @@ const BETWEEN: &[&str] = &["5.1.1", "5.2.0"];
 /// characters.
 const FROM_5_3: &[&str] = &["5.3.0", "5.3.1", "5.3.2"];
 
+/// Which expressions a version does not match as the tested one does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PatternLimits {
+    joins_repetitions: bool,
+    may_crash: bool,
+    /// Whether its `.` may miss characters, which was not asked.
+    is_between: bool,
+}
+
+impl PatternLimits {
+    pub(super) fn of(dialect: Dialect, implementation: &Implementation) -> Self {
+        PatternLimits {
+            joins_repetitions: implementation.is_one_of(Family::Gawk, JOINS_REPETITIONS),
+            may_crash: dialect == Dialect::Gawk { utf8: true, variant: rules::Variant::Gawk5_3 },
+            is_between: implementation.is_one_of(Family::Gawk, BETWEEN),
+        }
+    }
+
+    /// Declines a pattern that this version does not search for as the tested one does.
+    fn check(self, pattern: &Pattern) -> Accept<()> {
+        if self.joins_repetitions && pattern.repeats_twice() {
+            return Declined::because("several repetitions in an expression, which this gawk may join");
+        }
+        if self.may_crash && pattern.may_match_nothing() {
+            return Declined::because("an expression that may match nothing, at which this gawk may crash");
+        }
+        Ok(())
+    }
+
+    /// Returns the texts in which a pattern matches as in this version. `None` if that is not known.
+    pub(super) fn judges(self, pattern: &Pattern) -> Option<Judges> {
+        self.check(pattern).ok()?;
+        Some(match self.is_between && pattern.is_wide() {
+            true => pattern.judges().max(Judges::NoLateUtf8),
+            false => pattern.judges(),
+        })
+    }
+}
+
 /// Returns the version as far as operations depend on it.
 pub(super) fn variant(implementation: &Implementation) -> rules::Variant {
     if implementation.is_one_of(Family::Gawk, FROM_5_3) {
@@ -52,17 +91,8 @@ pub(super) fn check_version(
     }
     let of_separators =
         compiled.separators.iter().chain([&compiled.code.fields]).filter_map(Separator::pattern);
-    let mut patterns = compiled.patterns.iter().chain(of_separators);
-    if implementation.is_one_of(Family::Gawk, JOINS_REPETITIONS)
-        && patterns.clone().any(Pattern::repeats_twice)
-    {
-        return Declined::because("several repetitions in an expression, which this gawk may join");
-    }
-    let may_crash = dialect == Dialect::Gawk { utf8: true, variant: rules::Variant::Gawk5_3 };
-    if may_crash && patterns.any(Pattern::may_match_nothing) {
-        return Declined::because("an expression that may match nothing, at which this gawk may crash");
-    }
-    Ok(())
+    let limits = PatternLimits::of(dialect, implementation);
+    compiled.patterns.iter().chain(of_separators).try_for_each(|pattern| limits.check(pattern))
 }
 
 /// Declines programs of which gawk may say something that is not known here.
@@ -250,11 +280,16 @@ fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
     });
     every_expr(program, &mut |expr| match expr {
         Expr::Builtin(
-            Builtin::Index | Builtin::Sprintf | Builtin::Sub | Builtin::Gsub | Builtin::Gensub,
+            Builtin::Index
+            | Builtin::Sprintf
+            | Builtin::Sub
+            | Builtin::Gsub
+            | Builtin::Gensub
+            | Builtin::Match
+            | Builtin::Split,
             args,
-        ) => {
-            printed.extend(arrays(args));
-        }
+        ) => printed.extend(arrays(args)),
+        Expr::Match { regex, .. } => printed.extend(arrays([&**regex])),
         // Beside a string, an element that was not set is the empty string anyway.
         Expr::Compare(_, left, right)
             if !matches!((&**left, &**right), (Expr::Text(_), _) | (_, Expr::Text(_))) =>

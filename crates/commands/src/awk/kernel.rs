@@ -15,6 +15,7 @@ use super::machine::{Machine, Ran, Stop};
 use super::next_record::{Ahead, Pending};
 use super::paragraphs::Paragraphs;
 use super::print_fields::Printed;
+use super::restart::Restart;
 use super::rules::{self, Rules};
 use super::set_field_to_constant::Assigned;
 use super::substitute::Passes;
@@ -73,6 +74,10 @@ pub(super) struct AwkKernel {
     /// What the program needs to take records by `getline`, if it does.
     ahead: Option<Arc<Ahead>>,
     pending: Pending,
+    /// Set if the real awk may have to run again.
+    restart: Option<Restart>,
+    /// Whether it has to.
+    again: bool,
     /// The ends of records, as bits.
     ends: Vec<u64>,
     begun: bool,
@@ -83,7 +88,12 @@ pub(super) struct AwkKernel {
 }
 
 impl AwkKernel {
-    pub(super) fn new(compiled: &Compiled, manner: ProgramTraits, firsts: Option<FirstOfEachKey>) -> Self {
+    pub(super) fn new(
+        compiled: &Compiled,
+        manner: ProgramTraits,
+        firsts: Option<FirstOfEachKey>,
+        restart: Option<Restart>,
+    ) -> Self {
         let machine = Machine::new(compiled);
         let gate = compiled.code.gate.filter(|_| compiled.code.has_lines());
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
@@ -102,6 +112,8 @@ impl AwkKernel {
             left: Vec::new(),
             ahead: compiled.ahead.clone().map(Arc::new),
             pending: Pending::default(),
+            restart,
+            again: false,
             ends: Vec::new(),
             begun: false,
             over: false,
@@ -143,6 +155,7 @@ impl AwkKernel {
 
     /// Takes over the machine's message if an error ended it.
     fn complain_if(&mut self, stop: Option<Stop>) {
+        self.again |= stop == Some(Stop::Again);
         if stop == Some(Stop::Fatal) {
             let said = std::mem::take(&mut self.machine.said);
             self.complaint.extend([self.manner.name.as_bytes(), b": ", &said].concat());
@@ -278,6 +291,20 @@ impl AwkKernel {
         self.machine.record.enter_alone(&block[start..stop]);
     }
 
+    /// Counts what was printed from `start` on. Runs the real awk again if it has to.
+    fn printed_from(&mut self, start: usize, out: &mut Vec<u8>) {
+        let Some(restart) = &mut self.restart else { return };
+        restart.printed(out.len() - start);
+        if std::mem::take(&mut self.again) {
+            // The real awk says it again.
+            self.machine.aside.clear();
+            self.machine.warning.clear();
+            let rest = restart.run(self.manner.name, out);
+            self.complaint = rest.said;
+            self.machine.status = rest.status;
+        }
+    }
+
     /// Passes on the output.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if out.is_empty() {
@@ -305,6 +332,9 @@ impl Kernel for AwkKernel {
     }
 
     fn notice(&mut self, notice: Notice<'_>) {
+        if let (Notice::Resources(resources), Some(restart)) = (notice, &mut self.restart) {
+            restart.by(resources.itself.as_ref());
+        }
         if let (Notice::FilesInUse(files), Some(own)) = (notice, &mut self.machine.files) {
             own.set_in_use(files);
         }
@@ -320,7 +350,9 @@ impl Kernel for AwkKernel {
         self.machine.inputs = usize::from(name.is_some());
         let without = if rules::is_one_true() { b"".as_slice() } else { b"-" };
         self.machine.file_name = name.unwrap_or(without).to_vec();
+        let start = out.len();
         self.flush(out);
+        self.printed_from(start, out);
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
@@ -346,9 +378,16 @@ impl Kernel for AwkKernel {
             memchr::memrchr(self.manner.record_end, &block[..at]).map_or(0, |end| end + 1)
         });
         // The machine prints directly into the output buffer.
+        let start = out.len();
         std::mem::swap(out, &mut self.machine.out);
         self.records(&block[..judged]);
         std::mem::swap(out, &mut self.machine.out);
+        if self.restart.is_some() {
+            let leaves = unjudged.is_some() && !self.over && !self.leaves_input;
+            self.again |= leaves;
+            self.over |= leaves;
+            self.printed_from(start, out);
+        }
         if self.over {
             return Ok(Flow::Done);
         }
@@ -368,6 +407,7 @@ impl Kernel for AwkKernel {
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
+        let start = out.len();
         if let Some(ahead) = self.ahead.clone().filter(|_| !self.over && !self.pending.is_empty()) {
             self.look_ahead(&ahead, b"", true);
             self.flush(out);
@@ -380,11 +420,13 @@ impl Kernel for AwkKernel {
             self.leaves_input = false;
             self.flush(out);
         }
+        self.printed_from(start, out);
         Ok(if self.over { Flow::Done } else { Flow::More })
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
+        let start = out.len();
         self.begin();
         if self.manner.needs_record && self.machine.records == 0 {
             return Err(HandOver::at(0, "no record makes an array of what END asks the length of"));
@@ -399,6 +441,7 @@ impl Kernel for AwkKernel {
         self.over = true;
         self.close_files();
         self.flush(out);
+        self.printed_from(start, out);
         Ok(Flow::Done)
     }
 
@@ -406,6 +449,9 @@ impl Kernel for AwkKernel {
         let mut said = std::mem::take(&mut self.machine.aside);
         said.append(&mut self.machine.warning);
         said.append(&mut self.complaint);
+        if let Some(restart) = &mut self.restart {
+            restart.said(said.len());
+        }
         said
     }
 

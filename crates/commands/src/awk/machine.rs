@@ -11,6 +11,7 @@ use super::code::{
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Conversion, Piece, Size};
+use super::made_pattern::MadePatterns;
 use super::next_record::Upcoming;
 use super::number::{self, Style};
 use super::output_files::OutputFiles;
@@ -33,6 +34,8 @@ pub(super) enum Stop {
     Fatal,
     /// A sum depends on the order.
     Inexact,
+    /// The real awk runs again from the beginning ([`restart`](super::restart)).
+    Again,
 }
 
 /// What ends a program with a message.
@@ -112,6 +115,7 @@ pub(super) struct Machine {
     pub(super) code: Arc<Code>,
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
+    pub(super) made: MadePatterns,
     pub(super) globals: Vec<Value>,
     pub(super) tables: Vec<Array>,
     /// Parameters of the running calls.
@@ -165,6 +169,12 @@ impl Machine {
         Machine {
             patterns: compiled.patterns.clone(),
             separators: compiled.separators.clone(),
+            made: MadePatterns::new(
+                code.limits,
+                code.made,
+                compiled.patterns.len(),
+                compiled.separators.len(),
+            ),
             globals: code.globals.clone(),
             tables: code.tables(),
             locals: Vec::new(),
@@ -372,6 +382,7 @@ impl Machine {
             Do::Again(body, test) => return self.do_while(body, test),
             Do::Each(place, table, body) => return self.each(place, *table, body),
             Do::Switch(switch) => return self.switch(switch),
+            Do::CompileKeys(keys) => self.compile_keys(keys)?,
             Do::Delete(table, index) => self.at_key(*table, index, |array, key| array.remove(key))?,
             Do::Clear(table) => self.table(*table).clear(),
             Do::Exit(value) => {

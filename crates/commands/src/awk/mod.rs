@@ -17,6 +17,7 @@ mod characters;
 mod code;
 mod compile;
 mod compile_expr;
+mod compile_made;
 mod deterministic;
 mod effects;
 mod environment;
@@ -33,6 +34,7 @@ mod gawk;
 mod gensub;
 mod kept_order;
 mod kernel;
+mod key_search;
 mod length_filter;
 mod length_of_array;
 mod lex;
@@ -40,6 +42,7 @@ mod lone_format;
 mod loop_keys;
 mod lvalues;
 mod machine;
+mod made_pattern;
 mod mawk;
 mod names;
 mod next_record;
@@ -57,6 +60,7 @@ mod print_fields;
 mod random_numbers;
 mod read_lines;
 mod record;
+mod restart;
 mod rules;
 mod set_field_to_constant;
 mod single_byte;
@@ -93,6 +97,7 @@ use kernel::{AwkKernel, ProgramTraits};
 use length_of_array::{Early, asked_early};
 use names::Names;
 use paragraphs::Paragraphs;
+use restart::Restart;
 use rules::{Rules, Variant};
 pub(crate) use stateless::stateless;
 
@@ -189,6 +194,8 @@ struct Awk {
     analysis: Analysis,
     manner: ProgramTraits,
     firsts: Option<FirstOfEachKey>,
+    /// How the real awk runs again from the beginning, if it may have to.
+    restart: Option<Restart>,
     inputs: Vec<Input>,
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -293,7 +300,9 @@ fn accept_as(
     {
         return Declined::because("upper and lower case: the C library has no tables for UTF-8 here");
     }
-    let mut given = arguments::given(name, &line, &program, dialect)?;
+    let mut given = arguments::given(name, &line, &program, dialect, &context.implementation)?;
+    let restarts = compile_made::is_in(&program, &names, &given);
+    let analysis = if restarts { with_restart(&program, analysis, kept.is_some())? } else { analysis };
     let names_a_file = mentions(&program, &["FILENAME"]);
     let sums =
         fold::sums(&program, &analysis).and_then(|sums| match (names_a_file, fraction_arrays.is_empty()) {
@@ -356,7 +365,8 @@ fn accept_as(
     }
     let early = if dialect.is_gawk() { asked_early(&program, &names) } else { Early::Never };
     // Without a record, gawk itself runs END: a process that reads an empty pipe.
-    let needs_record = early == Early::WithoutRecords && one_input && reads && !names_a_file && by_lines;
+    let needs_record =
+        early == Early::WithoutRecords && one_input && reads && !names_a_file && by_lines && !restarts;
     if early != Early::Never && !needs_record {
         return Declined::because("the length of what gawk may not know as an array yet");
     }
@@ -370,12 +380,12 @@ fn accept_as(
         _ if dialect.has_unseen_characters() && has_patterns(&compiled) => Judges::ValidUtf8,
         _ => Judges::AnyBytes,
     };
-    if reads && !resumes && judges != Judges::AnyBytes {
+    if reads && !resumes && !restarts && judges != Judges::AnyBytes {
         return Declined::because(
             "characters beyond ASCII, in a program whose records know of each other, or with several inputs",
         );
     }
-    if reads && !resumes && dialect.is_mawk() && meets_nul(&program) {
+    if reads && !resumes && !restarts && dialect.is_mawk() && meets_nul(&program) {
         return Declined::because(
             "tolower, toupper or a replacement from the input, which mawk cuts at a NUL",
         );
@@ -385,7 +395,7 @@ fn accept_as(
         record_end: compiled.code.record_end,
         reads,
         needs_record,
-        minds_nul: resumes
+        minds_nul: (resumes || restarts)
             && (dialect == Dialect::Portable
                 || dialect.is_one_true() && judges != Judges::AnyBytes
                 || dialect.is_mawk() && (meets_nul(&program) || formats(&program))),
@@ -416,6 +426,7 @@ fn accept_as(
             by_kind && !dialect.is_one_true() && compiled.code.has_lines() && fraction_arrays.is_empty()
         });
     let inputs = if reads { line.inputs } else { Vec::new() };
+    let restart = restarts.then(|| Restart::new(args, &inputs));
     let resume = (resumes || needs_record).then_some(line.resume);
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
     let sharing = match (manner.shares, manner.folds) {
@@ -449,6 +460,7 @@ fn accept_as(
         analysis,
         manner,
         firsts,
+        restart,
         inputs,
         scripts,
         resume,
@@ -460,6 +472,24 @@ fn accept_as(
         ArrayOrder::Shown(_) => awk.in_kept_order(),
         _ => awk,
     }))
+}
+
+/// Returns the analysis of a program that the real awk may have to run again: it may end early, with a message, and what was
+/// printed until then must be what that awk prints.
+fn with_restart(program: &tree::Program, analysis: Analysis, is_order_known: bool) -> Accept<Analysis> {
+    restart::check(program)?;
+    let array_order = match analysis.array_order {
+        ArrayOrder::InLines if is_order_known => {
+            ArrayOrder::Shown("what it prints shows the order of an array".to_owned())
+        }
+        ArrayOrder::InLines => {
+            return Declined::because(
+                "lines in the order of an array, beside what is made while the program runs",
+            );
+        }
+        order => order,
+    };
+    Ok(Analysis { may_fail: true, array_order, ..analysis })
 }
 
 impl Awk {
@@ -576,7 +606,11 @@ impl Command for Awk {
         };
         Facts {
             record_end: self.manner.record_end,
-            input: InputFacts { stops_early, ..InputFacts::default() },
+            input: InputFacts {
+                stops_early,
+                reads_again: self.restart.is_some().then_some(self.manner.name),
+                ..InputFacts::default()
+            },
             output: OutputFacts {
                 blocks_until_eof: reads && !each_alone && !analysis.prints_records && !self.begin_prints,
                 order_is_unspecified: analysis.array_order != ArrayOrder::Hidden,
@@ -600,7 +634,7 @@ impl Command for Awk {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone())))
+        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone(), self.restart.clone())))
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

@@ -405,6 +405,12 @@ impl Translator<'_> {
     fn bracket(&mut self, out: &mut Vec<u8>) -> Accept<()> {
         let negated = self.peek() == Some(b'^');
         self.at += usize::from(negated);
+        if self.dialect.is_gawk() && self.peek() == Some(b':') {
+            let inner = self.text[self.at + 1..].split(|byte| *byte == b']').next();
+            if inner.is_some_and(|inner| inner.ends_with(b":")) {
+                return Declined::because("a class without its second brackets, of which gawk may warn");
+            }
+        }
         let (mut members, mut classes) = ([false; 256], Vec::new());
         let mut first = true;
         loop {

@@ -2,6 +2,7 @@
 
 mod awk;
 mod awk_characters;
+mod awk_run_time;
 mod awk_syntax;
 mod awk_wide;
 mod base64;
@@ -65,6 +66,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "gawk", case: awk::case },
     Grammar { command: "gawk", case: awk::plain },
     Grammar { command: "gawk", case: awk_wide::case },
+    Grammar { command: "gawk", case: awk_run_time::case },
     Grammar { command: "gawk", case: awk_characters::case },
     Grammar { command: "gawk", case: gawk_functions::gensub },
     Grammar { command: "gawk", case: gawk_functions::switch },
@@ -74,11 +76,13 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "join", case: join::case },
     Grammar { command: "mawk", case: awk::case },
     Grammar { command: "mawk", case: awk_wide::case },
+    Grammar { command: "mawk", case: awk_run_time::case },
     Grammar { command: "nl", case: nl::case },
     Grammar { command: "original-awk", case: awk_syntax::case },
     Grammar { command: "original-awk", case: awk::case },
     Grammar { command: "original-awk", case: awk::plain },
     Grammar { command: "original-awk", case: awk_wide::case },
+    Grammar { command: "original-awk", case: awk_run_time::case },
     Grammar { command: "original-awk", case: awk_characters::case },
     Grammar { command: "paste", case: paste::case },
     Grammar { command: "printf", case: printf::case },

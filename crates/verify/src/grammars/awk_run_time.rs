@@ -1,0 +1,217 @@
+//! awk: programs that make expressions while they run, from words that may be expressions, or none.
+
+use super::on_files;
+use super::template::{Holes, filled};
+use crate::Case;
+use crate::Rng;
+
+pub fn case(rng: &mut Rng, command: &str) -> Case {
+    let mut args = Vec::new();
+    if rng.chance(20) {
+        args.push(rng.pick(&["-F,", "-F:", "-F[:,]", "-F\\t"]).as_bytes().to_vec());
+    }
+    if rng.chance(30) {
+        args.extend([b"-v".to_vec(), rng.pick(&["x=a", "x=^a", "x=", "x=,", "x=b+"]).as_bytes().to_vec()]);
+    }
+    args.push(filled(rng, "@I", HOLES).into_bytes());
+    let mut case = on_files(rng, command, args);
+    // Words that are no expressions come to few programs, or most of them would only be run again.
+    let is_odd = rng.chance(25);
+    // A pipe cannot be read again.
+    case.piped = false;
+    case.stdin = words(rng, is_odd);
+    case.files.iter_mut().for_each(|(_, content)| *content = words(rng, is_odd));
+    case
+}
+
+/// Words that are expressions in all awks.
+const WORDS: &[&[u8]] = &[
+    b"a", b"b", b"ab", b"abc", b"a.c", b"^a", b"b$", b"[ab]", b"[0-9]+", b"a|b", b"x", b"1", b"10", b"a*",
+    b".", b".*", b",", b":", b"|", b"foo", b"key=1", b"^$", b"ab?c", b"(a|b)c", b"[^a]", b"a+b", b"B", b"-",
+    b"a/b", b"1.5",
+];
+
+/// Words that are none, or of which awks have their own opinion.
+const ODD_WORDS: &[&[u8]] = &[
+    b"(a",
+    b"a)",
+    b"[a",
+    b"*",
+    b"+a",
+    b"a**",
+    b"c++",
+    b"a{2}",
+    b"{",
+    b"a{1",
+    b"\\",
+    b"\\.",
+    b"\\d",
+    b"\\y",
+    b"a\\",
+    b"()",
+    b"^*",
+    b"a^b",
+    b"a$b",
+    b"[[:alpha:]]",
+    b"[z-a]",
+    b"[:alpha:]",
+    b"&",
+    b"\\&",
+    b"\xc3\xa9",
+    b"\xff",
+    b"[\xc3\xa9]",
+    b"a\0b",
+    b"(a+)+",
+    b"|a",
+    b"a||b",
+    b"[]a]",
+    b"\\/",
+    b"\"",
+    b"a\tb",
+    b"%s",
+    b"\\\\",
+];
+
+fn words(rng: &mut Rng, is_odd: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    for _ in 0..rng.pick(&[0, 1, 2, 3, 5, 8, 20]) {
+        for at in 0..rng.pick(&[0, 1, 2, 2, 3, 4]) {
+            if at > 0 {
+                text.extend_from_slice(rng.pick(&[b" ", b" ", b" ", b",", b":", b"  "]));
+            }
+            let choices = if is_odd && rng.chance(15) { ODD_WORDS } else { WORDS };
+            text.extend_from_slice(rng.pick(choices));
+        }
+        text.push(b'\n');
+    }
+    if rng.chance(5) {
+        text.pop();
+    }
+    text
+}
+
+const HOLES: &Holes = &[
+    (
+        'I',
+        &[
+            "@T",
+            "@T { @X }",
+            "{ @X }",
+            "{ @X; @X }",
+            "{ @X } END { @Z }",
+            "BEGIN { @Y } { @X }",
+            "NR == FNR { p[@F]; next } @T { @X }",
+            "NR == FNR { p[@F] = @V; next } { for (k in p) if (@K) { @X; next } } 1",
+            "NR == FNR { p[@F] = @V; next } { for (k in p) if (@K) next; print }",
+            "{ p[@F] = @V; for (k in p) if (@K) { n++; break } print n }",
+            "{ p[@F]; for (k in p) if (@K) n++ } END { print n }",
+            "NR == FNR { p[@F]; next } { for (k in p) if (@K) print }",
+            "{ p[NR] = @V } END { for (i = 1; i <= NR; i++) if ($0 ~ p[i]) print i, p[i] }",
+            "function f(s, r) { return s ~ r } f($0, @V) { @X }",
+            "function f(s, r) { gsub(r, @P, s); return s } { print f($0, @V) }",
+            "function f(a,  k) { for (k in a) if ($0 ~ k) return 1; return 0 } NR < 3 { p[@F]; next } f(p) { @X }",
+            "@T, @T { @X }",
+        ],
+    ),
+    (
+        'K',
+        &[
+            "$0 ~ k",
+            "@V ~ k",
+            "$1 ~ p[k]",
+            "k ~ $1",
+            "$0 ~ \"^\" k",
+            "match($0, k)",
+            "k != \"\" && $0 !~ k",
+            "@T",
+        ],
+    ),
+    (
+        'X',
+        &[
+            "print",
+            "next",
+            "n++",
+            "print @V",
+            "print @V, @V",
+            "sub(@D, @P); print",
+            "gsub(@D, @P); print",
+            "gsub(@D, @P, $2); print; print NF",
+            "x = $0; n = gsub(@D, @P, x); print n, x",
+            "if (sub(@D, @P, $1)) print",
+            "print match(@V, @D), RSTART, RLENGTH",
+            "if (match($0, @D)) print substr($0, RSTART, RLENGTH)",
+            "n = split(@V, a, @D); print n, a[1], a[2]",
+            "n = split($0, a, @D); for (i = 1; i <= n; i++) print i, a[i]",
+            "if (@T) print $1; else print $2",
+            "x = @V",
+            "for (i = 1; i <= NF; i++) if ($i ~ @D) print i",
+            "print (@T), (@T)",
+            "printf \"%s %d\\n\", $1, @T",
+            "if (@T) exit",
+            "print > \"/dev/stderr\"",
+            "print tolower(@V) ~ @D",
+        ],
+    ),
+    (
+        'Z',
+        &[
+            "print n",
+            "print x",
+            "print NR",
+            "if (x ~ $1) print",
+            "n = gsub($1, \"<&>\", x); print n, x",
+            "print \"a.b\" ~ x",
+        ],
+    ),
+    (
+        'Y',
+        &[
+            "x = \"b\"",
+            "x = \"^\" x",
+            "print \"abc\" ~ x",
+            "FS = \",\"",
+            "n = split(\"a,b\", a, x); print n",
+            "print substr(x, 1, 1)",
+        ],
+    ),
+    (
+        'T',
+        &[
+            "$0 ~ $1",
+            "$2 ~ $1",
+            "$0 ~ @D",
+            "@V ~ @D",
+            "@V !~ @D",
+            "@V ~ @D && @V ~ /a/",
+            "!(@V ~ @D)",
+            "$1 ~ \"^\" $2 \"$\"",
+        ],
+    ),
+    (
+        'D',
+        &[
+            "$1",
+            "$2",
+            "x",
+            "$NF",
+            "y",
+            "\"^\" $1",
+            "$1 \"$\"",
+            "\"a\" $2",
+            "$1 \"|\" $2",
+            "\"[\" $1 \"]\"",
+            "\"(\" $1 \")\"",
+            "substr($0, 1, 1)",
+            "substr($1, 2)",
+            "($1)",
+            "NR",
+            "tolower($1)",
+            "(NF > 1 ? $2 : \"a\")",
+            "@F",
+        ],
+    ),
+    ('P', &["\"X\"", "\"\"", "\"<&>\"", "$2", "x", "$1", "\"\\\\&\"", "NR"]),
+    ('F', &["$1", "$2", "$NF", "$0"]),
+    ('V', &["$0", "$1", "$2", "$NF", "x", "\"abc\"", "\"a,b:c\"", "NR", "$1 $2", "n"]),
+];
