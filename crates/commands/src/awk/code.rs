@@ -74,6 +74,8 @@ pub(super) struct Code {
     /// The number of places where an expression is made while the program runs, and how it is understood.
     pub(super) made: usize,
     pub(super) limits: Limits,
+    /// All functions, for calls within themselves.
+    pub(super) functions: Vec<Arc<Function>>,
 }
 
 #[derive(Clone, Debug)]
@@ -309,8 +311,10 @@ pub(super) enum Get {
     Math(fn(f64) -> f64, Box<Get>),
     /// A function of which gawk may warn.
     Partial(Partial, Box<Get>),
-    /// None is recursive, so they are nested.
+    /// They are nested.
     Call(Arc<Function>, Vec<Argument>),
+    /// A call of the function with this index within itself.
+    Recurse(usize, Vec<Argument>),
 }
 
 #[derive(Clone, Debug)]

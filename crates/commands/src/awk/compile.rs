@@ -18,6 +18,7 @@ use super::next_record::{self, Ahead};
 use super::pattern::{Pattern, Purpose};
 use super::random_numbers;
 use super::read_lines::ReadFile;
+use super::recursion;
 use super::rules;
 use super::text::Text;
 use super::tree::{self, Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
@@ -83,6 +84,8 @@ pub(super) struct Compiler<'a> {
     in_block: bool,
     pub(super) program: &'a Program,
     functions: Vec<Option<Arc<Function>>>,
+    /// Those that are being compiled.
+    open: Vec<usize>,
     /// Whether something that prints was compiled.
     prints: bool,
 }
@@ -105,6 +108,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         in_block: false,
         program,
         functions: vec![None; program.functions.len()],
+        open: Vec::new(),
         prints: false,
     };
     compiler.places_of_parameters(program);
@@ -157,6 +161,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         choice,
         made: compiler.made,
         limits: given.limits,
+        functions: compiler.functions.iter().flatten().cloned().collect(),
     };
     let kept = given.kept.as_ref().map(|known| {
         let numbers = known.arrays.iter().filter_map(|name| compiler.tables.get(name).copied());
@@ -245,11 +250,12 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles a function at its first call. None is recursive: that was checked before.
+    /// Compiles a function at its first call.
     fn function(&mut self, number: usize) -> Accept<Arc<Function>> {
         if let Some(known) = &self.functions[number] {
             return Ok(Arc::clone(known));
         }
+        self.open.push(number);
         let function = &self.program.functions[number];
         let inside = std::mem::replace(&mut self.inside, Owner::Function(number));
         let (loops, switches) = (std::mem::take(&mut self.loops), std::mem::take(&mut self.switches));
@@ -263,6 +269,7 @@ impl Compiler<'_> {
         (self.inside, self.loops, self.switches) = (inside, loops, switches);
         (self.in_block, self.prints) = (in_block, prints);
         self.functions[number] = Some(Arc::clone(&made));
+        self.open.pop();
         Ok(made)
     }
 
@@ -730,6 +737,10 @@ impl Compiler<'_> {
                 _ if *is_array => return Declined::because("something that is no array in the place of one"),
                 arg => Argument::Value(self.get(arg)?),
             });
+        }
+        if self.open.contains(&function) {
+            self.prints |= recursion::prints(self.program, self.names, function);
+            return Ok(Get::Recurse(function, given));
         }
         let function = self.function(function)?;
         self.prints |= function.prints;

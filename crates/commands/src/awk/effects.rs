@@ -23,7 +23,7 @@ pub(super) enum Thing {
 pub(super) const PLACE_IN_A_FILE: &str = "getline";
 
 /// Reads and writes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Uses {
     pub(super) reads: BTreeSet<Thing>,
     pub(super) writes: BTreeSet<Thing>,
@@ -84,17 +84,26 @@ pub(super) struct Looker<'a> {
     failures: &'a Failures<'a>,
     functions: Vec<Option<Uses>>,
     open: Vec<usize>,
+    /// What functions that call themselves are taken to do within, and whether there is one.
+    assumed: Vec<Uses>,
+    is_recursive: bool,
 }
 
 impl<'a> Looker<'a> {
-    /// Declines a recursive function: its depth limit is the real awk's.
+    /// Finds what functions do; with recursive ones, again until what they are taken to do is all that they do.
     pub(super) fn new(program: &'a Program, names: &'a Names, failures: &'a Failures<'a>) -> Accept<Self> {
-        let functions = vec![None; program.functions.len()];
-        let mut looker = Looker { names, program, failures, functions, open: Vec::new() };
-        for number in 0..program.functions.len() {
-            looker.function(number)?;
+        let count = program.functions.len();
+        let assumed = vec![Uses::default(); count];
+        let (functions, open) = (vec![None; count], Vec::new());
+        let mut looker = Looker { names, program, failures, functions, open, assumed, is_recursive: false };
+        loop {
+            let all = (0..count).map(|number| looker.function(number)).collect::<Accept<Vec<_>>>()?;
+            if !looker.is_recursive || all == looker.assumed {
+                return Ok(looker);
+            }
+            looker.assumed = all;
+            looker.functions = vec![None; count];
         }
-        Ok(looker)
     }
 
     /// Returns the effects of a call, as seen from outside.
@@ -103,7 +112,8 @@ impl<'a> Looker<'a> {
             return Ok(known.clone());
         }
         if self.open.contains(&number) {
-            return Declined::because("a function that calls itself");
+            self.is_recursive = true;
+            return Ok(self.assumed[number].clone());
         }
         self.open.push(number);
         let mut uses = Uses::default();

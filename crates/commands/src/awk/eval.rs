@@ -438,6 +438,7 @@ impl Machine {
                 value
             }
             Get::Call(function, args) => self.call(function, args)?,
+            Get::Recurse(function, args) => self.recurse(*function, args)?,
             expr => Value::Number(self.number(expr)?),
         })
     }

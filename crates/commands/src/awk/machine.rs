@@ -19,6 +19,7 @@ use super::pattern::Pattern;
 use super::random_numbers::Generator;
 use super::read_lines;
 use super::record::{Found, Record};
+use super::recursion::Depth;
 use super::rules;
 use super::string_switch::Choice;
 use super::tree::Arith;
@@ -130,6 +131,8 @@ pub(super) struct Machine {
     pub(super) file_name: Vec<u8>,
     pub(super) returned: Value,
     pub(super) status: i32,
+    /// Calls of functions within themselves.
+    pub(super) depth: Depth,
     /// Output not yet passed on.
     pub(super) out: Vec<u8>,
     /// The real awk's error message.
@@ -187,6 +190,7 @@ impl Machine {
             file_name: Vec::new(),
             returned: Value::Unset,
             status: 0,
+            depth: Depth::default(),
             out: Vec::new(),
             said: Vec::new(),
             aside: Vec::new(),

@@ -60,6 +60,7 @@ mod print_fields;
 mod random_numbers;
 mod read_lines;
 mod record;
+mod recursion;
 mod restart;
 mod rules;
 mod set_field_to_constant;
@@ -301,7 +302,8 @@ fn accept_as(
         return Declined::because("upper and lower case: the C library has no tables for UTF-8 here");
     }
     let mut given = arguments::given(name, &line, &program, dialect, &context.implementation)?;
-    let restarts = compile_made::is_in(&program, &names, &given);
+    let is_recursive = recursion::is_in(&program, &names);
+    let restarts = is_recursive || compile_made::is_in(&program, &names, &given);
     let analysis = if restarts { with_restart(&program, analysis, kept.is_some())? } else { analysis };
     let names_a_file = mentions(&program, &["FILENAME"]);
     let sums =
@@ -412,7 +414,7 @@ fn accept_as(
         counts: analysis.may_fail || warns_of_bytes || warns_of_numbers || mentions(&program, &["NR", "FNR"]),
         folds: folds && !takes_records && !begin_prints && !warns && by_lines,
         adds_ones,
-        loops: loops(&program),
+        loops: loops(&program) || is_recursive,
     };
     // Omitted records are no record's neighbours, and are not counted.
     let by_kind = !manner.counts

@@ -1,4 +1,4 @@
-//! awk: programs that make expressions while they run, from words that may be expressions, or none.
+//! awk: programs that make expressions while they run, from words that may be expressions, or none; and recursive functions.
 
 use super::on_files;
 use super::template::{Holes, filled};
@@ -13,7 +13,8 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if rng.chance(30) {
         args.extend([b"-v".to_vec(), rng.pick(&["x=a", "x=^a", "x=", "x=,", "x=b+"]).as_bytes().to_vec()]);
     }
-    args.push(filled(rng, "@I", HOLES).into_bytes());
+    let program = if rng.chance(25) { "@J" } else { "@I" };
+    args.push(filled(rng, program, HOLES).into_bytes());
     let mut case = on_files(rng, command, args);
     // Words that are no expressions come to few programs, or most of them would only be run again.
     let is_odd = rng.chance(25);
@@ -113,6 +114,32 @@ const HOLES: &Holes = &[
             "@T, @T { @X }",
         ],
     ),
+    // Recursive functions, some of them too deep.
+    (
+        'J',
+        &[
+            "function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } { print f(NF + @M), @V }",
+            "function f(n) { if (n <= 1) return 1; return n * f(n - 1) } { print f(@N) }",
+            "function f(s) { return length(s) < 2 ? s : f(substr(s, 2)) substr(s, 1, 1) } { print f(@V) }",
+            "function f(a, b) { return b ? f(b, a % b) : a } { print f(@N, @N) }",
+            "function f(n) { print n; if (n > 0) f(n - 1); print n \".\" } { f(NF) }",
+            "function f(n,  t) { t[n] = n; if (n > 0) f(n - 1); s = s n length(t) } { f(NF); print s }",
+            "function f(a, n) { a[n] = @V; if (n > 0) f(a, n - 1) } { f(c, NF); print c[0], length(c) } END { print c[1] }",
+            "function f(n) { return n ? g(n - 1) : \"even\" } function g(n) { return n ? f(n - 1) : \"odd\" } { print f(@M) }",
+            "function q(a, l, r,  i, m, t) { if (l >= r) return; m = l; for (i = l + 1; i <= r; i++) if (a[i] < a[l]) { t = a[++m]; a[m] = a[i]; a[i] = t } t = a[l]; a[l] = a[m]; a[m] = t; q(a, l, m - 1); q(a, m + 1, r) } { l[NR] = @V } END { q(l, 1, NR); for (i = 1; i <= NR; i++) print l[i] }",
+            "function h(n, a, b, c) { if (n) { h(n - 1, a, c, b); print n, a, c; h(n - 1, b, a, c) } } NR == 1 { h(@M, \"a\", \"b\", \"c\") }",
+            "function f(n) { x = x n; return n > 0 ? f(n - 1) + 1 : @V } { print f(@N), x; x = \"\" }",
+            "function f(n) { if (n > 3) exit n; f(n + 1) } NR == @M { f(0) } { print }",
+            "function f(n) { return n > 0 ? f(n - 1) + 1 : 0 } NR == 2 { print f(@M * 1000) } END { print f(NR) }",
+            "function f(i) { return i > NF ? \"\" : $i \" \" f(i + 1) } { print f(1) }",
+            "function f(s,  i) { i = index(s, @S); return i ? f(substr(s, i + 1)) + 1 : 0 } { print f($0) }",
+            "function f(n) { $0 = $0 n; return n > 0 ? f(n - 1) : NF } { print f(@M), $0 }",
+            "function f(n) { return n > 0 ? 1 / f(n - 1) : @M } @T { print f(NF) }",
+        ],
+    ),
+    ('M', &["1", "2", "3", "0", "4"]),
+    ('N', &["NF", "NR", "length($1)", "3", "5", "12", "$1"]),
+    ('S', &["\"a\"", "\" \"", "$1", "\",\""]),
     (
         'K',
         &[
