@@ -1,5 +1,5 @@
-//! Awk programs: pelton with one and two threads beside mawk and gawk, CPU and time, after checking that all
-//! print the same; and the two-stage JSON parser.
+//! Awk programs: pelton with one and two threads beside mawk and gawk, in C and in en_US.UTF-8, CPU and time, after
+//! checking that it prints what they print; and the two-stage JSON parser.
 
 use std::fmt::Write as _;
 
@@ -44,10 +44,9 @@ const CASES: &[(&str, &str, bool)] = &[
 
 const INPUTS: [(&str, Recipe); 3] = [("log", ACCESS_LOG), ("base64", LINES), ("csv", PURCHASES)];
 
-/// Whether the output is sorted before comparing: each awk has its own order of array elements.
-fn is_sorted(program: &str) -> bool {
-    program.contains(" in ")
-}
+/// The awks and the locales in which each program runs.
+const SIDES: [(&str, &str); 4] =
+    [("mawk", "C"), ("mawk", "en_US.UTF-8"), ("gawk", "C"), ("gawk", "en_US.UTF-8")];
 
 /// Measures all programs, then the two-stage parser.
 pub fn run(bench: &Bench) -> Outcome<Results> {
@@ -59,12 +58,13 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     files.push(("menus", JSON_MENU.file(&bench.data, 24)?));
     let files: Vec<_> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
     let place = Place::with(&files)?;
+    let sides: Vec<_> = SIDES.into_iter().filter(|(awk, _)| on_path(awk)).collect();
     let mut found = Vec::new();
     for (program, input, shared) in CASES {
-        let sort = if is_sorted(program) { " | sort" } else { "" };
-        let text = |awk: &str, out: &str| format!("{awk} {program} < {input}{sort} > {out}");
-        let shown = format!("`{}{}` on {input}", program.replace('|', "\\|"), sort.replace('|', "\\|"));
-        found.push(Found { shown, shared: *shared, ..Found::of(bench, &place, &text, runs)? });
+        let text = |awk: &str, out: &str| format!("{awk} {program} < {input} > {out}");
+        let shown = format!("`{}` on {input}", program.replace('|', "\\|"));
+        let measured = sides.iter().map(|side| Side::of(bench, &place, *side, &text, runs));
+        found.push(Found { shown, shared: *shared, sides: measured.collect::<Outcome<_>>()? });
         eprintln!("    {}", found[found.len() - 1].row());
     }
     let scripts = root().join("bench/awk");
@@ -72,19 +72,19 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     let text = |awk: &str, out: &str| {
         format!("{awk} -f {scripts}/tokenize.awk < menus | {awk} -f {scripts}/parse.awk > {out}")
     };
-    let stages = Found::of(bench, &place, &text, runs)?;
-    found.push(Found { shown: "JSON in two stages (24 MB)".to_owned(), ..stages });
+    let measured = sides.iter().map(|side| Side::of(bench, &place, *side, &text, runs));
+    let shown = "JSON in two stages (24 MB)".to_owned();
+    found.push(Found { shown, shared: false, sides: measured.collect::<Outcome<_>>()? });
     let data = found.iter().map(Found::json).collect::<Vec<_>>().into();
     let body = HEAD.to_owned() + &found.iter().map(|one| one.row() + "\n").collect::<String>();
     Ok(Results {
         name: "awk",
         about: format!(
-            "Programs of awk, `pelton run 'mawk PROGRAM < FILE > OUT'` beside mawk and gawk under bash, in the C locale, files and OUT \
-             in memory or the page cache; {megabytes} MB, {runs} rounds, order alternating. CPU is user+sys of all \
-             processes in seconds, of pelton with `--jobs 1`. Where `(k in a)` asks for it, sort stands behind all of them. Two threads: time of \
-             `--jobs 1` by that of `--jobs 2`, where the output goes to OUT, and where it is dropped (/dev/null, but for what sort \
-             reads): writes to one file in memory, as OUT is, the kernel does one after another, and of a program that prints \
-             whatever it reads they are more than half of all time."
+            "Programs of awk, `pelton run 'AWK PROGRAM < FILE > OUT'` beside that awk under bash, files and OUT in memory or the page cache; \
+             {megabytes} MB, {runs} rounds, order alternating. CPU is user+sys of all processes in seconds: of the awk / of pelton with \
+             `--jobs 1` = how many times less. What pelton prints is compared first. Then, with gawk: pelton's CPU in en_US.UTF-8 by that \
+             in C; and the time of `--jobs 1` by that of `--jobs 2`, in C, output dropped (/dev/null): writes to one file in memory \
+             the kernel does one after another."
         ),
         body,
         claims: claims(&found),
@@ -92,44 +92,43 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     })
 }
 
-const HEAD: &str = "| program | mawk CPU s | gawk CPU s | pelton CPU s | mawk's CPU by pelton's | two threads: time | CPU | output dropped: time |\n\
-    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+const HEAD: &str = "| program | mawk, C | mawk, en_US.UTF-8 | gawk, C | gawk, en_US.UTF-8 | en_US.UTF-8 by C | two threads |\n\
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
 
-/// Samples of one program: mawk, pelton with one thread and with two, both again with output dropped, and
-/// gawk if installed.
-#[derive(Default)]
-struct Found {
-    shown: String,
-    shared: bool,
+/// One program in one awk and locale.
+struct Side {
+    awk: &'static str,
+    locale: &'static str,
+    /// The awk, and pelton with one thread; then pelton with one thread and two, output dropped.
     samples: Vec<Samples>,
 }
 
-impl Found {
-    fn of(bench: &Bench, place: &Place, text: &dyn Fn(&str, &str) -> String, runs: usize) -> Outcome<Found> {
-        let shell = |awk: &str| Contender::new(awk, ["bash", "-c", &text(awk, "out")]);
+impl Side {
+    fn of(
+        bench: &Bench,
+        place: &Place,
+        (awk, locale): (&'static str, &'static str),
+        text: &dyn Fn(&str, &str) -> String,
+        runs: usize,
+    ) -> Outcome<Side> {
+        let shell = Contender::new(awk, ["bash", "-c", &text(awk, "out")]).in_locale(locale);
         let pelton = |jobs: &str, out: &str| {
             let binary = bench.pelton.as_os_str();
             let words = [binary, "run".as_ref(), "--jobs".as_ref(), jobs.as_ref(), "--".as_ref()];
-            let text = text("mawk", out);
-            Contender::new(&format!("pelton --jobs {jobs} > {out}"), words.into_iter().chain([text.as_ref()]))
+            let text = text(awk, out);
+            let argv = words.into_iter().chain([text.as_ref()]);
+            Contender::new(&format!("pelton --jobs {jobs} > {out}"), argv).in_locale(locale)
         };
-        let mut all = vec![shell("mawk"), pelton("1", "out"), pelton("2", "out")];
-        all.extend(["1", "2"].map(|jobs| pelton(jobs, "/dev/null")));
-        all.extend(on_path("gawk").then(|| shell("gawk")));
-        let mut expected = None;
-        for contender in all[..3].iter() {
+        let all = [shell, pelton("1", "out"), pelton("1", "/dev/null"), pelton("2", "/dev/null")];
+        let mut printed = Vec::new();
+        for contender in &all[..2] {
             run_once(contender, &place.dir)?;
-            let printed = digest(&place.dir.join("out"))?;
-            if *expected.get_or_insert(printed) != printed {
-                return Err(format!(
-                    "{}: prints something else than mawk: {}",
-                    contender.name,
-                    text("mawk", "out")
-                )
-                .into());
-            }
+            printed.push(digest(&place.dir.join("out"))?);
         }
-        Ok(Found { samples: contest(&all, &place.dir, runs, 0)?, ..Found::default() })
+        if printed[0] != printed[1] {
+            return Err(format!("pelton prints something else in {locale}: {}", text(awk, "out")).into());
+        }
+        Ok(Side { awk, locale, samples: contest(&all, &place.dir, runs, 0)? })
     }
 
     fn cpu(&self) -> f64 {
@@ -137,48 +136,80 @@ impl Found {
     }
 
     fn two(&self) -> f64 {
-        stats::median_ratio(&self.samples[1].real, &self.samples[2].real)
+        stats::median_ratio(&self.samples[2].real, &self.samples[3].real)
     }
 
-    /// Returns the same gain with output dropped.
-    fn two_dropping(&self) -> f64 {
-        stats::median_ratio(&self.samples[3].real, &self.samples[4].real)
-    }
-
-    fn row(&self) -> String {
-        let cpu = |who: usize| self.samples.get(who).map_or(f64::NAN, |one| stats::median(&one.cpu));
-        let mut row = format!("| {} |", self.shown);
-        for who in [0, 5, 1] {
-            let _ = write!(row, " {:.3} |", cpu(who));
-        }
-        let more = stats::median_ratio(&self.samples[2].cpu, &self.samples[1].cpu);
-        let _ =
-            write!(row, " {:.1} | {:.2} | {more:.2} | {:.2} |", self.cpu(), self.two(), self.two_dropping());
-        row
+    fn cell(&self) -> String {
+        let cpu = |who: usize| stats::median(&self.samples[who].cpu);
+        format!("{:.3} / {:.3} = {:.1}", cpu(0), cpu(1), self.cpu())
     }
 
     fn json(&self) -> Value {
         let samples: Vec<Value> = self.samples.iter().map(Samples::json).collect();
-        json!({"program": self.shown, "samples": samples})
+        json!({"awk": self.awk, "locale": self.locale, "samples": samples})
+    }
+}
+
+/// One program.
+struct Found {
+    shown: String,
+    shared: bool,
+    sides: Vec<Side>,
+}
+
+impl Found {
+    fn side(&self, (awk, locale): (&str, &str)) -> Option<&Side> {
+        self.sides.iter().find(|side| side.awk == awk && side.locale == locale)
+    }
+
+    /// Returns pelton's CPU time in en_US.UTF-8 by that in C.
+    fn english(&self, awk: &str) -> Option<f64> {
+        let (english, plain) = (self.side((awk, "en_US.UTF-8"))?, self.side((awk, "C"))?);
+        Some(stats::median(&english.samples[1].cpu) / stats::median(&plain.samples[1].cpu))
+    }
+
+    fn row(&self) -> String {
+        let mut row = format!("| {} |", self.shown);
+        let dash = || "-".to_owned();
+        for side in SIDES {
+            let _ = write!(row, " {} |", self.side(side).map_or_else(dash, Side::cell));
+        }
+        let figure = |number: Option<f64>| number.map_or_else(dash, |number| format!("{number:.2}"));
+        let two = self.side(("gawk", "C")).map(Side::two);
+        let _ = write!(row, " {} | {} |", figure(self.english("gawk")), figure(two));
+        row
+    }
+
+    fn json(&self) -> Value {
+        let sides: Vec<Value> = self.sides.iter().map(Side::json).collect();
+        json!({"program": self.shown, "sides": sides})
     }
 }
 
 fn claims(found: &[Found]) -> Vec<Claim> {
-    let list = |wanted: &dyn Fn(&Found) -> Option<f64>, least: f64| {
-        let below = found.iter().filter_map(|one| Some((one, wanted(one).filter(|figure| *figure < least)?)));
-        below.map(|(one, figure)| format!("{} ({figure:.2})", one.shown)).collect::<Vec<_>>()
+    let claim = |what: &str, figure: &dyn Fn(&Found) -> Option<f64>, is_bad: &dyn Fn(f64) -> bool| {
+        let bad = found.iter().filter_map(|one| Some((one, figure(one).filter(|figure| is_bad(*figure))?)));
+        let bad: Vec<String> = bad.map(|(one, figure)| format!("{} ({figure:.2})", one.shown)).collect();
+        let names = if bad.is_empty() { "none".to_owned() } else { bad.join(", ") };
+        Claim { text: format!("{what}: {names}"), held: bad.is_empty() }
     };
-    let claim = |what: &str, below: Vec<String>| {
-        let names = if below.is_empty() { "none".to_owned() } else { below.join(", ") };
-        Claim { text: format!("{what}: {names}"), held: below.is_empty() }
+    let mut claims: Vec<Claim> = [("mawk", 3.0, 3.0), ("gawk", 4.0, 6.0)]
+        .into_iter()
+        .flat_map(|(awk, plain, english)| [(awk, "C", plain), (awk, "en_US.UTF-8", english)])
+        .map(|(awk, locale, least)| {
+            let what = format!("less than {least} times less CPU than {awk} in {locale}");
+            claim(&what, &|one| one.side((awk, locale)).map(Side::cpu), &|figure| figure < least)
+        })
+        .collect();
+    for awk in ["mawk", "gawk"] {
+        let what = format!("more than 15% more CPU in en_US.UTF-8 than in C, as {awk}");
+        claims.push(claim(&what, &|one| one.english(awk), &|figure| figure > 1.15));
+    }
+    let shared = |one: &Found| {
+        let side = one.side(("gawk", "C"))?;
+        (one.shared && stats::median(&side.samples[2].real) > 0.05).then(|| side.two())
     };
-    let shared =
-        |one: &Found| (one.shared && stats::median(&one.samples[3].real) > 0.05).then(|| one.two_dropping());
-    vec![
-        claim("less than 3 times less CPU than mawk", list(&|one| Some(one.cpu()), 3.0)),
-        claim(
-            "two threads less than 1.7 times as fast, where they share and the output is dropped",
-            list(&shared, 1.7),
-        ),
-    ]
+    let what = "two threads less than 1.7 times as fast, where they share and the output is dropped";
+    claims.push(claim(what, &shared, &|figure| figure < 1.7));
+    claims
 }

@@ -451,10 +451,12 @@ fn differs_in_freed_memory(command: &str, expected: &Answer, got: &Answer) -> bo
     let lines = |answer: &Answer| answer.stdout.split(|byte| *byte == b'\n').count();
     let is_special =
         |line: &[u8]| line.windows(4).any(|name| [&b"+inf"[..], b"-inf", b"+nan", b"-nan"].contains(&name));
+    // Without the sign, if the program has replaced it.
+    let is_part = |line: &[u8]| line.windows(3).any(|name| [&b"inf"[..], b"nan"].contains(&name));
     let pairs = || expected.stdout.split(|byte| *byte == b'\n').zip(got.stdout.split(|byte| *byte == b'\n'));
     matches!(command, "awk" | "gawk")
         && (expected.status, &expected.stderr, lines(expected)) == (got.status, &got.stderr, lines(got))
-        && pairs().all(|(real, ours)| real == ours || is_special(ours))
+        && pairs().all(|(real, ours)| real == ours || is_special(ours) || real.contains(&0) && is_part(ours))
 }
 
 /// Whether a signal ended the tool, or it found that it is broken, as mawk 20250131 does at large field numbers.
