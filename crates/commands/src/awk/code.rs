@@ -8,6 +8,7 @@ use super::fields::Separator;
 use super::format::Piece;
 use super::gensub::Gensub;
 use super::kept_order::KeyOrder;
+use super::made_format::MadeFormat;
 use super::made_pattern::{KeyPatterns, Limits, Made};
 use super::rules;
 use super::string_switch::{Choice, OneOf};
@@ -71,7 +72,7 @@ pub(super) struct Code {
     pub(super) gate: Option<usize>,
     /// A lookup of the first matching rule, if possible.
     pub(super) choice: Option<Choice>,
-    /// The number of places where an expression is made while the program runs, and how it is understood.
+    /// The number of places where an expression or a format is made while the program runs, and how it is understood.
     pub(super) made: usize,
     pub(super) limits: Limits,
     /// All functions, for calls within themselves.
@@ -203,6 +204,8 @@ pub(super) enum Do {
     Again(Vec<Do>, Get),
     Each(LValue, Table, Vec<Do>),
     Switch(Box<Switch>),
+    /// `printf` with a format that is made while the program runs.
+    PrintMadeFormat(Box<MadeFormat>),
     /// Compiles, for each key, the expressions that a loop makes of keys: the loop ends with the first that matches.
     CompileKeys(Box<KeyPatterns>),
     Delete(Table, Vec<Get>),
@@ -306,6 +309,8 @@ pub(super) enum Get {
     /// A search for an expression that is made while the program runs.
     Made(Box<Made>),
     Sprintf(Vec<Piece>, Vec<Get>),
+    /// `sprintf` with a format that is made while the program runs.
+    MadeFormat(Box<MadeFormat>),
     ToLower(Box<Get>),
     ToUpper(Box<Get>),
     Math(fn(f64) -> f64, Box<Get>),
@@ -516,6 +521,7 @@ pub(super) fn is_text(expr: &Get) -> bool {
         | Get::ToLower(_)
         | Get::ToUpper(_)
         | Get::Sprintf(..)
+        | Get::MadeFormat(_)
         | Get::Gensub(_) => true,
         Get::If(_, yes, no) => is_any(yes) && is_any(no),
         Get::Call(function, _) => function.result().is_some_and(is_text),

@@ -75,7 +75,7 @@ pub(super) struct Compiler<'a> {
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
     ranges: usize,
-    /// The number of places where an expression is made while the program runs.
+    /// The number of places where an expression or a format is made while the program runs.
     pub(super) made: usize,
     loops: usize,
     /// The nesting depth of `switch`.
@@ -202,7 +202,7 @@ pub(super) fn separator(text: &[u8], dialect: Dialect) -> Accept<Separator> {
 }
 
 /// Returns the constant string of an expression inside an owner, if known.
-fn known_text(expr: &Expr, inside: Owner, names: &Names, given: &InitialState) -> Option<Vec<u8>> {
+pub(super) fn known_text(expr: &Expr, inside: Owner, names: &Names, given: &InitialState) -> Option<Vec<u8>> {
     let known = |expr| known_text(expr, inside, names, given);
     match expr.bare() {
         Expr::Text(text) => Some(text.clone()),
@@ -407,7 +407,9 @@ impl Compiler<'_> {
             return Declined::because("a side effect: print |");
         }
         let print = print(self)?;
-        if matches!(print, Do::PrintFormat(..)) && !rules::is_gawk() {
+        let is_made = matches!(print, Do::PrintMadeFormat(_))
+            || matches!(print, Do::PrintFormat(..)) && !rules::is_gawk();
+        if is_made {
             return Declined::because("a format that is made while the program runs, and printed elsewhere");
         }
         if matches!(
@@ -447,12 +449,18 @@ impl Compiler<'_> {
         if let Expr::If(test, yes, no) = args[0].bare() {
             return self.printf_either(test, yes, no, &args[1..]);
         }
+        let is_made = self.known_text(&args[0]).is_none();
         if let [format] = args
-            && self.known_text(format).is_none()
+            && is_made
+            && !self.given.dialect.is_one_true()
         {
             let (format, calls) = self.printed(|it| it.get(format))?;
             self.prints = true;
             return lone_format::statement(format, calls, self.given.dialect, self.program);
+        }
+        if is_made {
+            self.prints = true;
+            return Ok(Do::PrintMadeFormat(Box::new(self.made_format(args, false)?)));
         }
         let ((pieces, gets), calls) = self.printed(|it| it.format(args))?;
         self.prints = true;

@@ -163,6 +163,9 @@ impl Compiler<'_> {
                 let text = self.boxed(&args[0])?;
                 Ok(Get::Find(text, self.pattern_to_find(&args[1])?))
             }
+            Builtin::Sprintf if self.known_text(&args[0]).is_none() => {
+                Ok(Get::MadeFormat(Box::new(self.made_format(args, true)?)))
+            }
             Builtin::Sprintf => {
                 let (pieces, args) = self.format(args)?;
                 super::mawk::check_sprintf(&pieces, self.given.dialect)?;

@@ -4,22 +4,37 @@ use crate::{Accept, Declined};
 
 use super::Dialect;
 use super::code::{Do, Get};
-use super::compile::{Compiler, InitialState, known_pattern};
+use super::compile::{Compiler, InitialState, known_pattern, known_text};
 use super::key_search;
+use super::made_format::{self, MadeFormat};
 use super::made_pattern::{KeyPatterns, Made, Search};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_expr, any_expr_below, any_part, any_statement, each_expr};
+use super::visit::{any_below, any_expr, any_expr_below, any_part, any_statement, each_expr};
 
-/// Whether a program searches for expressions that are made while it runs.
+/// Whether a program searches for expressions that are made while it runs, or prints in such formats.
 pub(super) fn is_in(program: &Program, names: &Names, given: &InitialState) -> bool {
-    let makes = |inside: Owner, expr: &Expr| {
-        pattern_of(expr).is_some_and(|pattern| known_pattern(pattern, inside, names, given).is_none())
+    let is_made_format = |inside: Owner, format: &Expr| known_text(format, inside, names, given).is_none();
+    let makes = |inside: Owner, expr: &Expr| match expr {
+        Expr::Builtin(Builtin::Sprintf, args) => is_made_format(inside, &args[0]),
+        expr => {
+            pattern_of(expr).is_some_and(|pattern| known_pattern(pattern, inside, names, given).is_none())
+        }
+    };
+    // What has no arguments is printed by another way ([`lone_format`](super::lone_format)).
+    let takes_any = |statement: &Statement| match statement {
+        Statement::Printf(args, _) => args.len() == 1 && !given.dialect.is_one_true(),
+        _ => false,
+    };
+    let prints_made = |inside: Owner, statement: &Statement| {
+        !takes_any(statement)
+            && made_format::of_statement(statement).into_iter().any(|format| is_made_format(inside, format))
     };
     patterns(program).into_iter().any(|test| any_part(test, |expr| makes(Owner::Program, expr)))
-        || bodies(program)
-            .into_iter()
-            .any(|(owner, statement)| any_expr_below(statement, |expr| makes(owner, expr)))
+        || bodies(program).into_iter().any(|(owner, statement)| {
+            any_expr_below(statement, |expr| makes(owner, expr))
+                || any_below(statement, |inner| prints_made(owner, inner))
+        })
 }
 
 /// Returns the expression, or separator, that an operator or function searches for.
@@ -87,6 +102,19 @@ impl Compiler<'_> {
         Ok(Get::Made(Box::new(made)))
     }
 
+    /// Compiles a format that is made while the program runs, and its arguments.
+    pub(super) fn made_format(&mut self, args: &[Expr], is_sprintf: bool) -> Accept<MadeFormat> {
+        if self.given.dialect == Dialect::Portable || !args.iter().all(is_plain) {
+            return Declined::because(
+                "a format that is made while the program runs, beside more than values",
+            );
+        }
+        let by = self.get(&args[0])?;
+        let made = MadeFormat { slot: self.made, by, args: self.gets(&args[1..])?, is_sprintf };
+        self.made += 1;
+        Ok(made)
+    }
+
     /// Returns what compiles the expressions that a loop over the keys of an array makes, for all keys, before it ends with the
     /// first that matches: the real awk might meet another key first, and end with a message.
     pub(super) fn keys_to_compile(
@@ -96,6 +124,13 @@ impl Compiler<'_> {
         body: &Statement,
     ) -> Accept<Option<Do>> {
         let Some(test) = key_search::test(name, body) else { return Ok(None) };
+        let makes_format = |expr: &Expr| match expr {
+            Expr::Builtin(Builtin::Sprintf, args) => self.known_text(&args[0]).is_none(),
+            _ => false,
+        };
+        if any_part(test, makes_format) {
+            return Declined::because("a format that is made in a loop over an array");
+        }
         let (mut found, mut made) = (Vec::new(), Vec::new());
         each_expr(test, &mut |expr| {
             if pattern_of(expr).is_some_and(|pattern| self.is_made(pattern)) {

@@ -384,9 +384,13 @@ impl Machine {
                 self.change_case(out, start, case)?;
             }
             Get::Gensub(call) => self.gensub(call, out)?,
-            Get::Sprintf(pieces, args) => {
+            Get::Sprintf(..) | Get::MadeFormat(_) => {
                 let start = out.len();
-                self.printf(pieces, args, out)?;
+                match expr {
+                    Get::Sprintf(pieces, args) => self.printf(pieces, args, out)?,
+                    Get::MadeFormat(made) => self.format_made(made, out)?,
+                    _ => {}
+                }
                 if rules::is_one_true() {
                     cut_at_nul(out, start);
                 }

@@ -11,6 +11,7 @@ use super::code::{
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Conversion, Piece, Size};
+use super::made_format;
 use super::made_pattern::MadePatterns;
 use super::next_record::Upcoming;
 use super::number::{self, Style};
@@ -117,6 +118,7 @@ pub(super) struct Machine {
     pub(super) patterns: Vec<Pattern>,
     pub(super) separators: Vec<Separator>,
     pub(super) made: MadePatterns,
+    pub(super) formats: Vec<made_format::Latest>,
     pub(super) globals: Vec<Value>,
     pub(super) tables: Vec<Array>,
     /// Parameters of the running calls.
@@ -178,6 +180,7 @@ impl Machine {
                 compiled.patterns.len(),
                 compiled.separators.len(),
             ),
+            formats: vec![None; code.made],
             globals: code.globals.clone(),
             tables: code.tables(),
             locals: Vec::new(),
@@ -380,6 +383,10 @@ impl Machine {
                 self.random = Some(Box::new(generator));
             }
             Do::Line(line) => self.line = *line,
+            Do::PrintMadeFormat(made) => self.printing(false, |machine, out| {
+                let start = out.len();
+                machine.format_made(made, out).inspect_err(|_| out.truncate(start))
+            })?,
             Do::PrintFormat(format, _) => self.print_format(format)?,
             Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),

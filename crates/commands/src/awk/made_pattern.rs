@@ -66,6 +66,10 @@ impl Limits {
     pub(super) fn of(dialect: Dialect, implementation: &Implementation) -> Self {
         Limits { dialect, gawk: gawk::PatternLimits::of(dialect, implementation) }
     }
+
+    pub(super) fn dialect(self) -> Dialect {
+        self.dialect
+    }
 }
 
 /// A compiled text.

@@ -42,6 +42,7 @@ mod lone_format;
 mod loop_keys;
 mod lvalues;
 mod machine;
+mod made_format;
 mod made_pattern;
 mod mawk;
 mod names;
@@ -325,6 +326,9 @@ fn accept_as(
     given.read_files.clone_from(&read_files);
     let added_up = given.sums.iter().cloned().collect::<Vec<_>>().join(", ");
     let compiled = compile::compile(&program, &names, &given)?;
+    if compiled.code.made > 0 && !restarts {
+        return Declined::because("what is made while the program runs, in a place that was not foreseen");
+    }
     let reads = !program.rules.is_empty() || !program.end.is_empty();
     if program.rules.is_empty() && program.end.is_empty() && program.begin.is_empty() {
         return Declined::because("an empty program");
@@ -556,8 +560,17 @@ fn changes_case(program: &tree::Program) -> bool {
 
 /// Whether a string may be a format for numbers in upper case: gawk writes infinity and NaN there by the locale.
 fn formats_uppercase(program: &tree::Program) -> bool {
+    use tree::{Builtin, Expr, Statement};
     let is_format = |text: &[u8]| text.contains(&b'%') && text.iter().any(|byte| b"EGX".contains(byte));
-    visit::any_expr(program, |expr| matches!(expr, tree::Expr::Text(text) if is_format(text)))
+    let is_unknown = |args: &[Expr]| !matches!(args, [Expr::Text(_), ..]);
+    visit::any_expr(program, |expr| match expr {
+        Expr::Text(text) => is_format(text),
+        Expr::Builtin(Builtin::Sprintf, args) => is_unknown(args),
+        _ => false,
+    }) || visit::any_statement(
+        program,
+        |statement| matches!(statement, Statement::Printf(args, _) if is_unknown(args)),
+    )
 }
 
 /// Whether it does something that mawk does only up to a NUL in a string: the real awk must process a record

@@ -1,4 +1,5 @@
-//! awk: programs that make expressions while they run, from words that may be expressions, or none; and recursive functions.
+//! awk: programs that make expressions and formats while they run, from words that may be expressions, or none; and recursive
+//! functions.
 
 use super::on_files;
 use super::template::{Holes, filled};
@@ -13,7 +14,11 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     if rng.chance(30) {
         args.extend([b"-v".to_vec(), rng.pick(&["x=a", "x=^a", "x=", "x=,", "x=b+"]).as_bytes().to_vec()]);
     }
-    let program = if rng.chance(25) { "@J" } else { "@I" };
+    let program = match rng.below(8) {
+        0 | 1 => "@J",
+        2 | 3 => "@O",
+        _ => "@I",
+    };
     args.push(filled(rng, program, HOLES).into_bytes());
     let mut case = on_files(rng, command, args);
     // Words that are no expressions come to few programs, or most of them would only be run again.
@@ -140,6 +145,59 @@ const HOLES: &Holes = &[
     ('M', &["1", "2", "3", "0", "4"]),
     ('N', &["NF", "NR", "length($1)", "3", "5", "12", "$1"]),
     ('S', &["\"a\"", "\" \"", "$1", "\",\""]),
+    // Formats.
+    (
+        'O',
+        &[
+            "BEGIN { x = @A } { printf x \"\\n\", @V; x = @A }",
+            "{ x = @A; printf x \"\\n\", @V, @N }",
+            "{ printf @A $1 \"\\n\", @V, @V }",
+            "{ s = sprintf(@A @A x, @V, @V, @V); print s, length(s) } END { x = 1 }",
+            "{ f[NR] = @A } END { for (i = 1; i <= NR; i++) printf f[i] \"|\", @V, @V; print \"\" }",
+            "{ printf \"%\" (NF + 2) \"s|\\n\", @V }",
+            "{ printf \"%-\" NF \".\" NR \"s|\\n\", @V; x = sprintf(\"%0\" NF \"d\", @N) } END { print x }",
+            "{ w = length($1); fmt = \"%\" w \"d|%-\" w \"s|\\n\"; printf fmt, @N, @V }",
+            "{ printf (NF > 1 ? @A : x) \"\\n\", @V, @V }",
+            "{ printf (NF > 1 ? @A \"\\n\" : x $1), @V, @V; x = \".\" }",
+            "function f(a, b) { return sprintf(a, b) } { print f(@A, @V) }",
+            "function f(a, b) { printf a \"\\n\", b, b } { f(@A, @V) }",
+            "@T { printf $2 \"\\n\", $1 }",
+            "{ x = x @A; printf x \"\\n\", @V, @V, @V, @V, @V }",
+            "{ if (sprintf(@A x, @V) ~ $1) print; x = $2 }",
+        ],
+    ),
+    (
+        'A',
+        &[
+            "\"%s\"",
+            "\"%d\"",
+            "\"%5s|\"",
+            "\"%-5d|\"",
+            "\"%.2f\"",
+            "\"%c\"",
+            "\"%x\"",
+            "\"%e\"",
+            "\"%05d\"",
+            "\"%%\"",
+            "\"a\"",
+            "\"%s %s\"",
+            "\"%*d\"",
+            "\"%.3s\"",
+            "\"%i\"",
+            "\"%g\"",
+            "\"%z\"",
+            "\"%\"",
+            "\"%5\"",
+            "\"%#x\"",
+            "\"%+d\"",
+            "\"%u\"",
+            "\"\"",
+            "$1",
+            "\"%1$s\"",
+            "\"%ld\"",
+            "\"%.0f\"",
+        ],
+    ),
     (
         'K',
         &[
