@@ -232,6 +232,9 @@ pub(super) fn known_pattern(
 /// Returns the separator that `split` takes a string for. In the one true awk before its second edition pieces also end at
 /// newlines.
 pub(super) fn separator_of_split(text: &[u8], dialect: Dialect) -> Accept<Separator> {
+    if text.is_empty() && dialect != Dialect::Portable && !dialect.has_unseen_characters() {
+        return Ok(Separator::Nothing { utf8: dialect.has_characters() });
+    }
     let made = separator(text, dialect)?;
     Ok(match (text, made) {
         ([byte], Separator::Byte(_)) if rules::is_one_true() && !rules::is_second_edition() => {

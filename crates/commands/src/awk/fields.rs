@@ -17,6 +17,10 @@ pub(super) enum Separator {
     Byte(u8),
     /// This byte or a newline: `split` of the one true awk.
     ByteOrNewline(u8),
+    /// Nothing: each byte is a piece, or each character of UTF-8. Only `split` has it.
+    Nothing {
+        utf8: bool,
+    },
     Pattern(Box<Pattern>),
 }
 
@@ -33,7 +37,8 @@ impl Separator {
     pub(super) fn judges(&self) -> Judges {
         match self {
             Separator::Blanks => Judges::AnyBytes,
-            Separator::ByteOrNewline(_) => Judges::AnyBytes,
+            Separator::ByteOrNewline(_) | Separator::Nothing { utf8: false } => Judges::AnyBytes,
+            Separator::Nothing { utf8: true } => Judges::ValidUtf8,
             Separator::Byte(byte) if byte.is_ascii() => Judges::AnyBytes,
             Separator::Byte(_) => Judges::Ascii,
             Separator::Pattern(pattern) => pattern.judges(),
@@ -46,7 +51,7 @@ impl Separator {
         match self {
             Separator::Blanks => between == b" ",
             Separator::Byte(byte) => between == [*byte],
-            Separator::ByteOrNewline(_) | Separator::Pattern(_) => false,
+            Separator::ByteOrNewline(_) | Separator::Nothing { .. } | Separator::Pattern(_) => false,
         }
     }
 }
@@ -169,7 +174,7 @@ fn count(words: &[u64], span: &Range<usize>) -> usize {
 /// Makes the bits of [a block](Block) for records with this end; returns `false` if the separator has none.
 pub(super) fn mark(bytes: &[u8], separator: &Separator, record_end: u8, words: &mut Vec<u64>) -> bool {
     match separator {
-        Separator::ByteOrNewline(_) | Separator::Pattern(_) => return false,
+        Separator::ByteOrNewline(_) | Separator::Nothing { .. } | Separator::Pattern(_) => return false,
         Separator::Byte(byte) => byte_set_masks::mark(bytes, [*byte, *byte, *byte, record_end], words),
         Separator::Blanks => {
             byte_set_masks::mark(bytes, [b' ', b'\t', b'\n', record_end], words);
@@ -422,6 +427,7 @@ impl Pieces {
                     let end = memchr::memchr2(*byte, b'\n', &text[start..]).map(|length| start + length);
                     (start..end.unwrap_or(text.len()), end.map(|end| end + 1))
                 }
+                Separator::Nothing { .. } => (start..text.len(), None),
                 Separator::Pattern(pattern) => {
                     let found = pattern.find(text, start..text.len());
                     (start..found.map_or(text.len(), |(from, _)| from), found.map(|(_, to)| to))
@@ -463,6 +469,21 @@ fn next_word(text: &[u8], from: usize) -> Option<Range<usize>> {
     Some(start..length.map_or(text.len(), |length| start + length))
 }
 
+/// Calls `piece` for each character. A byte that belongs to none is one.
+fn each_character<'a>(text: &'a [u8], mut piece: impl FnMut(&'a [u8])) {
+    let mut at = 0;
+    for chunk in text.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            piece(&text[at..at + character.len_utf8()]);
+            at += character.len_utf8();
+        }
+        chunk.invalid().iter().for_each(|_| {
+            piece(&text[at..=at]);
+            at += 1;
+        });
+    }
+}
+
 /// Calls `piece` for the pieces of a text, for `split`.
 pub(super) fn split<'a>(text: &'a [u8], separator: &mut Separator, mut piece: impl FnMut(&'a [u8])) {
     if text.is_empty() {
@@ -480,6 +501,8 @@ pub(super) fn split<'a>(text: &'a [u8], separator: &mut Separator, mut piece: im
         Separator::ByteOrNewline(byte) => {
             text.split(|found| found == byte || *found == b'\n').for_each(piece);
         }
+        Separator::Nothing { utf8: false } => text.chunks(1).for_each(piece),
+        Separator::Nothing { utf8: true } => each_character(text, piece),
         Separator::Pattern(pattern) => {
             while let Some((from, to)) = pattern.find(text, at..text.len()) {
                 piece(&text[at..from]);

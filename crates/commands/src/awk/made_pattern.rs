@@ -140,7 +140,7 @@ impl MadePatterns {
     fn takes(&self, text: &[u8]) -> bool {
         let dialect = self.limits.dialect;
         let has_characters = dialect.has_characters() || dialect.has_unseen_characters();
-        !text.is_empty() && text.len() <= TEXT_MAX && !(has_characters && str::from_utf8(text).is_err())
+        text.len() <= TEXT_MAX && !(has_characters && str::from_utf8(text).is_err())
     }
 }
 
@@ -255,7 +255,7 @@ impl Machine {
     }
 
     fn compile_made(&mut self, (kind, text): (Kind, Vec<u8>)) -> Ran<Compiled> {
-        if !self.made.takes(&text) {
+        if !self.made.takes(&text) || text.is_empty() && kind != Kind::Separator {
             return Err(Stop::Again);
         }
         if self.made.known.len() >= KEPT_MAX {
