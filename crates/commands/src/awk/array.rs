@@ -427,6 +427,17 @@ impl Array {
         pieces
     }
 
+    /// Replaces all content by values with the indices 1, 2, 3 and so on.
+    pub(super) fn be_list(&mut self, values: impl Iterator<Item = Value>) {
+        self.clear();
+        self.list.push(None);
+        self.list.extend(values.map(Some));
+        self.in_list = self.list.len() - 1;
+        if self.in_list == 0 {
+            self.list.clear();
+        }
+    }
+
     /// Whether the number is in the list, or next to it.
     #[inline]
     fn belongs_in_list(&self, number: i32) -> bool {
@@ -520,6 +531,25 @@ impl Array {
         let keys: Arc<[Text]> = self.written_keys().into();
         self.keys = (keys.len() <= KEYS_KEPT_MAX).then(|| Arc::clone(&keys));
         keys
+    }
+
+    /// Returns all elements in the order in which they are kept, and whether gawk keeps their indices as numbers.
+    pub(super) fn found_elements(&mut self) -> Vec<(Value, Value, bool)> {
+        if let Some(order) = &self.order
+            && self.list.is_empty()
+        {
+            let are_numbers = KeyOrder::numbers(&self.texts);
+            let element = |at: usize| {
+                let (key, value) = &self.texts[at];
+                (Value::Text(key.clone()), value.clone(), are_numbers[at])
+            };
+            return order.sorted(&self.texts).into_iter().map(element).collect();
+        }
+        let mut found = Vec::with_capacity(self.len());
+        self.each(|key, value| {
+            found.push((Value::Text(key.text()), value.clone(), matches!(key, Key::Number(_))));
+        });
+        found
     }
 
     fn written_keys(&self) -> Vec<Text> {

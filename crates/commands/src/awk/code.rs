@@ -11,6 +11,7 @@ use super::kept_order::KeyOrder;
 use super::made_format::MadeFormat;
 use super::made_pattern::{KeyPatterns, Limits, Made};
 use super::rules;
+use super::sort_order::{SortCall, SortOrder};
 use super::string_switch::{Choice, OneOf};
 use super::switch::Switch;
 use super::text::Text;
@@ -208,6 +209,8 @@ pub(super) enum Do {
     PrintMadeFormat(Box<MadeFormat>),
     /// Compiles, for each key, the expressions that a loop makes of keys: the loop ends with the first that matches.
     CompileKeys(Box<KeyPatterns>),
+    /// Sets the order of loops over arrays.
+    SortedIn(Option<SortOrder>),
     Delete(Table, Vec<Get>),
     Clear(Table),
     Next,
@@ -308,6 +311,8 @@ pub(super) enum Get {
     Gensub(Box<Gensub>),
     /// A search for an expression that is made while the program runs.
     Made(Box<Made>),
+    /// Sorts an array; returns the number of its elements.
+    Sort(SortCall),
     Sprintf(Vec<Piece>, Vec<Get>),
     /// `sprintf` with a format that is made while the program runs.
     MadeFormat(Box<MadeFormat>),
@@ -505,6 +510,7 @@ pub(super) fn is_number(expr: &Get) -> bool {
             | Get::Find(..)
             | Get::Made(_)
             | Get::ReadLine(..)
+            | Get::Sort(_)
             | Get::NextRecord(_)
             | Get::Rand
             | Get::Of(LValue::FieldCount)

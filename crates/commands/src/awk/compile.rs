@@ -526,6 +526,7 @@ impl Compiler<'_> {
                 all.extend(self.keys_to_compile(name, array, body)?);
                 Do::Each(place, table, self.in_loop(body)?)
             }
+            Statement::SortedIn(order) => Do::SortedIn(*order),
             Statement::Switch(value, cases) => self.switch(value, cases)?,
             Statement::Delete(array, None) => Do::Clear(self.table(array)),
             Statement::Delete(array, Some(index)) => Do::Delete(self.table(array), self.gets(index)?),

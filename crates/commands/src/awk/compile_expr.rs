@@ -153,6 +153,7 @@ impl Compiler<'_> {
             }
             Builtin::NextRecord => Ok(Get::NextRecord(Box::new(self.assignable(&args[0])?))),
             Builtin::Gensub => self.gensub(args),
+            Builtin::Asort | Builtin::Asorti => Ok(Get::Sort(self.sort(builtin, args)?)),
             Builtin::Sub => self.substitute(args, false),
             Builtin::Gsub => self.substitute(args, true),
             Builtin::Match if self.is_made(&args[1]) => {

@@ -72,6 +72,11 @@ fn is_between(thing: &Thing) -> bool {
     matches!(thing, Thing::Variable(Owner::Program, name) if between(name))
 }
 
+/// Returns the variable that holds the order of gawk's loops over arrays.
+fn loop_order() -> Thing {
+    Thing::Variable(Owner::Program, "PROCINFO".to_owned())
+}
+
 /// Adds the uses of another.
 pub(super) fn merge(uses: &mut Uses, other: Uses) {
     uses.add(other);
@@ -207,7 +212,9 @@ impl<'a> Looker<'a> {
                 return Ok(uses);
             }
             Statement::Exit(_) => uses.exits = true,
+            Statement::SortedIn(_) => _ = uses.writes.insert(loop_order()),
             Statement::ForIn(name, array, _) => {
+                uses.reads.insert(loop_order());
                 uses.writes.insert(self.variable(inside, name));
                 uses.reads.insert(self.keys(inside, array));
             }
@@ -315,6 +322,7 @@ impl<'a> Looker<'a> {
                 uses.writes.extend(written);
                 Ok(uses)
             }
+            Expr::Builtin(Builtin::Asort | Builtin::Asorti, args) => Ok(self.sort(inside, args)),
             Expr::Builtin(Builtin::Length, args) if matches!(args.as_slice(), [Expr::Name(_)]) => {
                 let [Expr::Name(name)] = args.as_slice() else { return Ok(Uses::default()) };
                 let mut uses = Uses::default();
@@ -378,6 +386,17 @@ impl<'a> Looker<'a> {
             }
         }
         self.side_by_side(inside, expr.parts())
+    }
+
+    /// Analyses a call of `asort` or `asorti`.
+    fn sort(&mut self, inside: Owner, args: &[Expr]) -> Uses {
+        let both = |arg: &Expr| match arg {
+            Expr::Name(array) => vec![self.elements(inside, array), self.keys(inside, array)],
+            _ => Vec::new(),
+        };
+        let reads = args.first().map(both).unwrap_or_default();
+        let writes = args.get(1).map_or_else(|| reads.clone(), both);
+        Uses { reads: reads.into_iter().collect(), writes: writes.into_iter().collect(), ..Uses::default() }
     }
 
     /// Returns what assigning it changes, and what its index uses.

@@ -127,6 +127,7 @@ impl Machine {
             Get::Find(text, pattern) => self.find(text, *pattern)?,
             Get::Made(made) => self.search(made)?,
             Get::Rand => self.random.get_or_insert_with(|| Box::new(Generator::unseeded())).fraction(),
+            Get::Sort(call) => self.sort_array(call),
             Get::NextRecord(place) => self.next_record(place)?,
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
             expr => self.value(expr)?.number(),

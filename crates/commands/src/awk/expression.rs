@@ -9,6 +9,7 @@ use super::lex::Token;
 use super::next_record;
 use super::parse::Parser;
 use super::read_lines;
+use super::sort_order;
 use super::tree::{Arith, Builtin, Expr, Order};
 
 fn two(left: Expr, right: Expr) -> (Box<Expr>, Box<Expr>) {
@@ -390,6 +391,7 @@ impl Parser<'_> {
             (Builtin::Length, [Expr::Name(name)]) => self.asks_length(name),
             (Builtin::Split, [_, Expr::Name(name), ..]) => self.is_array(name),
             (Builtin::Gensub, args) => gensub::check(args)?,
+            (Builtin::Asort | Builtin::Asorti, args) => sort_order::check(builtin, args)?,
             _ => {}
         }
         Ok(Expr::Builtin(builtin, arguments))

@@ -8,6 +8,7 @@ use super::can_fail::Failures;
 use super::effects::{Looker, Thing};
 use super::key_search;
 use super::names::{Names, Owner, bodies, patterns};
+use super::sorted_loops::{self, LoopOrders};
 use super::tree::{Arith, Expr, Order, Program, Statement};
 use super::visit::{any_below, each_expr, each_expr_below, each_statement, every_expr};
 
@@ -20,6 +21,12 @@ pub(super) fn check(
     whole_lines: bool,
 ) -> Accept<ArrayOrder> {
     let mut printed = false;
+    let orders = LoopOrders::of(program);
+    sorted_loops::check_values(program, &orders)?;
+    if let Some(array) = sorted_loops::arrays_sorted_by_value(program).first() {
+        let reason = format!("asort of {array} shows the order of elements with equal values");
+        return Ok(ArrayOrder::Shown(reason));
+    }
     for (owner, statement) in bodies(program) {
         let mut loops = Vec::new();
         each_statement(statement, &mut |statement| {
@@ -28,6 +35,9 @@ pub(super) fn check(
             }
         });
         for (name, array, body, whole) in loops {
+            if orders.is_by_index(whole) {
+                continue;
+            }
             let is_search = key_search::is_one(looker, owner, name, array, body)?;
             if !is_search && !is_order_free(program, names, looker, owner, name, body)?
                 || used_behind(program, owner, name, whole)

@@ -177,6 +177,9 @@ pub(super) fn why_declined(program: &Program, arrays: &BTreeSet<String>) -> Opti
     let is_split = |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::Split, args) if matches!(args.get(1), Some(Expr::Name(name)) if is_one(name)));
     let loses_one =
         |statement: &Statement| matches!(statement, Statement::Delete(name, Some(_)) if is_one(name));
+    if !arrays.is_empty() && super::sorted_loops::sorts(program) {
+        return Some("an array with indices that may be fractions, in a program that sorts arrays");
+    }
     if are_passed(program, arrays) {
         return Some("an array with indices that may be fractions, which a function gets");
     }
@@ -256,6 +259,9 @@ impl<'a> Kinds<'a> {
             Expr::Step { place, .. } => (&**place, self.of(place).as_number()),
             Expr::Builtin(Builtin::Sub | Builtin::Gsub, args) => (args.get(2)?, Kind::TEXT),
             Expr::Builtin(Builtin::Split, args) => (args.get(1)?, Kind::TEXT),
+            Expr::Builtin(Builtin::Asort, args) => (args.iter().take(2).next_back()?, Kind::NUMBER),
+            // A program that sorts has no arrays with fractions as indices.
+            Expr::Builtin(Builtin::Asorti, args) => (args.iter().take(2).next_back()?, Kind::TEXT),
             Expr::Builtin(Builtin::ReadLine | Builtin::NextRecord, args) => (args.first()?, Kind::TEXT),
             _ => return None,
         };

@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
             Statement::Expr(_) | Statement::Print(..) | Statement::Printf(..) => {
                 statement.parts().0.into_iter().for_each(|expr| self.expr(expr, known));
             }
-            Statement::Line(_) => {}
+            Statement::Line(_) | Statement::SortedIn(_) => {}
             Statement::Exit(_)
             | Statement::Return(_)
             | Statement::Next

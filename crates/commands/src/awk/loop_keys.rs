@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::format::{self, Piece};
 use super::names::patterns;
+use super::sort_order::SortOrder;
 use super::tree::{Builtin, Expr, Program, Statement};
 use super::visit::{any_expr, any_statement, every_expr, every_statement};
 
@@ -53,10 +54,15 @@ fn shows(program: &Program, keys: &Values) -> bool {
                 }
                 Expr::Call(_, args) => args.iter().any(|arg| keys.may_be(arg)),
                 Expr::Builtin(Builtin::Sprintf, args) => keys.are_printed_as_characters(args),
+                Expr::Builtin(builtin @ (Builtin::Asort | Builtin::Asorti), args) => {
+                    args.first().is_some_and(|array| keys.may_be(array))
+                        && SortOrder::of_call(*builtin, args).is_some_and(SortOrder::shows_types)
+                }
                 _ => false,
             }
     }) || patterns(program).into_iter().any(|pattern| keys.may_be(pattern))
         || any_statement(program, |statement| match statement {
+            Statement::SortedIn(Some(order)) => order.shows_types() && keys.may_be_looped_over(program),
             Statement::Switch(test, _)
             | Statement::If(test, ..)
             | Statement::While(test, _)
@@ -101,12 +107,25 @@ impl<'a> Values<'a> {
                 {
                     found.extend(holder(place));
                 }
+                if let Expr::Builtin(builtin @ (Builtin::Asort | Builtin::Asorti), args) = expr
+                    && self.is_sorted_from(*builtin, args)
+                {
+                    found.extend(args[..args.len().min(2)].last().and_then(holder));
+                }
             });
             let before = self.names.len();
             self.names.extend(found);
             if self.names.len() == before {
                 return self;
             }
+        }
+    }
+
+    /// Whether a sort has such values as its result. Indices are found by `asorti` as by loops.
+    fn is_sorted_from(&self, builtin: Builtin, args: &[Expr]) -> bool {
+        match builtin {
+            Builtin::Asorti => self.are_loop_keys,
+            _ => args.first().is_some_and(|array| self.may_be(array)),
         }
     }
 
@@ -124,6 +143,14 @@ impl<'a> Values<'a> {
             Expr::Builtin(Builtin::Gensub, _) => !self.are_loop_keys && !expr.is_text(),
             _ => false,
         }
+    }
+
+    /// Whether an array of such values is looped over.
+    fn may_be_looped_over(&self, program: &Program) -> bool {
+        any_statement(
+            program,
+            |statement| matches!(statement, Statement::ForIn(_, array, _) if self.names.contains(array.as_str())),
+        )
     }
 
     /// Whether a format may print such a key by `%c`: a number as the character that it is the code of.

@@ -22,6 +22,7 @@ use super::read_lines;
 use super::record::{Found, Record};
 use super::recursion::Depth;
 use super::rules;
+use super::sort_order::SortOrder;
 use super::string_switch::Choice;
 use super::tree::Arith;
 use super::value::Value;
@@ -155,6 +156,8 @@ pub(super) struct Machine {
     pub(super) inexact: bool,
     /// Once a random number was wanted.
     pub(super) random: Option<Box<Generator>>,
+    /// The order of loops over arrays, if the program has set one.
+    sorted_in: Option<SortOrder>,
     /// The line of the program that runs, as far as messages name lines.
     line: usize,
     /// What goes to standard error before anything more in `aside`.
@@ -204,6 +207,7 @@ impl Machine {
             exactly: false,
             inexact: code.in_kept_order.is_some(),
             random: None,
+            sorted_in: None,
             line: 1,
             warning: Vec::new(),
             has_warned: false,
@@ -392,6 +396,7 @@ impl Machine {
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
             Do::Each(place, table, body) => return self.each(place, *table, body),
+            Do::SortedIn(order) => self.sorted_in = *order,
             Do::Switch(switch) => return self.switch(switch),
             Do::CompileKeys(keys) => self.compile_keys(keys)?,
             Do::Delete(table, index) => self.at_key(*table, index, |array, key| array.remove(key))?,
@@ -666,7 +671,21 @@ impl Machine {
     }
 
     fn each(&mut self, place: &LValue, table: Table, body: &[Do]) -> Ran<Flow> {
-        for key in self.table(table).found_keys() {
+        if let Some(order) = self.sorted_in {
+            return self.each_sorted(place, table, order, body);
+        }
+        let keys = self.table(table).found_keys();
+        self.each_of(place, keys, body)
+    }
+
+    /// Runs the body of a loop for each key.
+    pub(super) fn each_of(
+        &mut self,
+        place: &LValue,
+        keys: impl Iterator<Item = Value>,
+        body: &[Do],
+    ) -> Ran<Flow> {
+        for key in keys {
             self.set(place, key)?;
             match self.run(body)? {
                 Flow::Go | Flow::Continue => {}

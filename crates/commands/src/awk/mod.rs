@@ -66,6 +66,8 @@ mod restart;
 mod rules;
 mod set_field_to_constant;
 mod single_byte;
+mod sort_order;
+mod sorted_loops;
 mod source_lines;
 mod stateless;
 mod string_functions;

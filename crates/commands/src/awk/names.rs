@@ -243,6 +243,13 @@ impl Names {
                 self.expr(inside, text)?;
                 return rest.iter().try_for_each(|part| self.expr(inside, part));
             }
+            Expr::Builtin(Builtin::Asort | Builtin::Asorti, args) => {
+                let mut arrays = args.iter().take(2);
+                return arrays.try_for_each(|arg| match arg {
+                    Expr::Name(array) => self.array(inside, array),
+                    _ => Declined::because("asort or asorti of something that is no array"),
+                });
+            }
             // It may be an array.
             Expr::Builtin(Builtin::Length, args) if let [Expr::Name(name)] = args.as_slice() => {
                 return self.check(name);

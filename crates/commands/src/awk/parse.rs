@@ -9,6 +9,7 @@ use crate::{Accept, Declined};
 use super::Dialect;
 use super::lex::{Lexer, Token};
 use super::names;
+use super::sort_order;
 use super::source_lines;
 use super::tree::{Expr, Function, Pattern, Program, Redirect, Rule, Statement};
 
@@ -347,7 +348,12 @@ impl Parser<'_> {
     }
 
     fn simple(&mut self) -> Accept<Statement> {
-        let Token::Sign(sign) = self.token else { return Ok(Statement::Expr(self.expr()?)) };
+        let Token::Sign(sign) = self.token else {
+            let expr = self.expr()?;
+            let is_gawk = self.lexer.dialect.is_gawk();
+            let sets_order = is_gawk.then(|| sort_order::assigned(&expr)).flatten();
+            return Ok(sets_order.unwrap_or(Statement::Expr(expr)));
+        };
         match sign {
             "print" | "printf" => self.print(sign == "printf"),
             "next" => self.advance().map(|()| Statement::Next),
@@ -381,6 +387,9 @@ impl Parser<'_> {
         }
         let index = self.list()?;
         self.expect("]")?;
+        if self.lexer.dialect.is_gawk() && sort_order::is_sorted_in(&name, &index) {
+            return Ok(Statement::SortedIn(None));
+        }
         Ok(Statement::Delete(name, Some(index)))
     }
 

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use super::sort_order::SortOrder;
+
 /// A whole program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
@@ -54,6 +56,8 @@ pub(super) enum Statement {
     Do(Box<Statement>, Expr),
     For(Option<Box<Statement>>, Option<Expr>, Option<Box<Statement>>, Box<Statement>),
     ForIn(String, String, Box<Statement>),
+    /// Sets the order of gawk's loops over arrays; without one they run as the array is kept.
+    SortedIn(Option<SortOrder>),
     /// gawk's `switch`.
     Switch(Expr, Vec<Case>),
     Block(Vec<Statement>),
@@ -270,6 +274,8 @@ pub(super) enum Builtin {
     Flush,
     /// gawk's own.
     Gensub,
+    Asort,
+    Asorti,
     /// `getline VARIABLE < "FILE"`.
     ReadLine,
     /// `getline` and `getline VARIABLE`, of the input. The record has the place `$0`.
@@ -314,6 +320,8 @@ impl Builtin {
     pub(super) fn of_gawk(name: &str) -> Option<Builtin> {
         Some(match name {
             "gensub" => Builtin::Gensub,
+            "asort" => Builtin::Asort,
+            "asorti" => Builtin::Asorti,
             _ => return None,
         })
     }
@@ -326,6 +334,7 @@ impl Builtin {
             Builtin::Substr | Builtin::Split | Builtin::Sub | Builtin::Gsub => (2, 3),
             Builtin::Index | Builtin::Match | Builtin::Atan2 => (2, 2),
             Builtin::Gensub => (3, 4),
+            Builtin::Asort | Builtin::Asorti => (1, 3),
             Builtin::Sprintf => (1, usize::MAX),
             _ => (1, 1),
         }
@@ -411,6 +420,7 @@ impl Statement {
             Statement::Delete(_, index) => (index.iter().flatten().collect(), Vec::new()),
             Statement::Exit(value) | Statement::Return(value) => (value.iter().collect(), Vec::new()),
             Statement::Line(_)
+            | Statement::SortedIn(_)
             | Statement::Next
             | Statement::NextFile
             | Statement::Break

@@ -169,7 +169,15 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
     match expr.bare() {
         Expr::Number(number) => *number <= TURNS_MAX,
         Expr::LengthAlone => true,
-        Expr::Builtin(Builtin::Length | Builtin::Split | Builtin::Index | Builtin::Match, _) => true,
+        Expr::Builtin(
+            Builtin::Length
+            | Builtin::Split
+            | Builtin::Index
+            | Builtin::Match
+            | Builtin::Asort
+            | Builtin::Asorti,
+            _,
+        ) => true,
         Expr::Name(name) if matches!(name.as_str(), "NF" | "NR" | "FNR" | "RSTART" | "RLENGTH") => true,
         Expr::Arith(arith, left, right) if arith.is_additive() => {
             is_bounded(program, left, depth) && is_bounded(program, right, depth)

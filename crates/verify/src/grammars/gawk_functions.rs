@@ -15,6 +15,11 @@ pub fn switch(rng: &mut Rng, command: &str) -> Case {
     of_holes(rng, command, SWITCH)
 }
 
+/// Programs that sort arrays.
+pub fn sorted(rng: &mut Rng, command: &str) -> Case {
+    of_holes(rng, command, SORTED)
+}
+
 fn of_holes(rng: &mut Rng, command: &str, holes: &Holes) -> Case {
     let mut args = Vec::new();
     if rng.chance(20) {
@@ -268,4 +273,131 @@ const SWITCH: &Holes = &[
         ],
     ),
     ('R', &["NR > 1", "/a/", "$1 == 1"]),
+];
+
+const SORTED: &Holes = &[
+    (
+        'I',
+        &[
+            "{ @F } END { @O; @L }",
+            "{ @F } END { @O; @L }",
+            "{ @F } END { @L; @O; @L }",
+            "BEGIN { @O } { @F } END { @L }",
+            "BEGIN { @O } { @F } NR % 3 == 1 { @L }",
+            "{ @F } NR == 2 { @O } END { @L }",
+            "{ @F; @F } END { if (NR > 2) @O; @L }",
+            "{ @F } END { @O; @L; @O; @L }",
+            "{ @F } END { @A }",
+            "{ @F } END { @A }",
+            "{ @F; @F } END { @A; @A }",
+            "{ @F } END { @A; @O; @L }",
+            "{ n = split($0, a); @S; for (i = 1; i <= n; i++) printf \"%s \", a[i]; print \"\" }",
+            "{ split($0, a, \",\"); m = asort(a, d@D); for (i = 1; i in d; i++) print i, d[i]; print m }",
+            "BEGIN { for (i = 0; i < @N; i++) c[@K] = @V; @O; @L }",
+            "BEGIN { for (i = 0; i < @N; i++) c[@K] = @V; @A }",
+            "function f(t,  k) { @O; for (k in t) print k, t[k] } { @F } END { f(c) }",
+            "function f(t,  k, u) { n = asorti(t, u); for (k = 1; k <= n; k++) print u[k] } { @F } END { f(c) }",
+        ],
+    ),
+    (
+        'F',
+        &[
+            "c[$1]++",
+            "c[$2] += $1",
+            "c[$1] = $2",
+            "c[NR] = $1",
+            "c[$0] = NR % 3",
+            "c[$1] = $2 $1",
+            "c[NF] = NR",
+            "c[$1]",
+            "if (!seen[$1]++) c[n++] = $1",
+            "for (i = 1; i <= NF; i++) c[$i]++",
+            "for (i = 1; i <= NF; i++) c[i] = $i",
+            "c[NR * 700] = $2",
+            "c[$1, $2] = $3",
+            "c[-NR] = $1",
+            "c[$1] = x",
+            "c[$1 + 0] = $2",
+            "c[NR] = $1 + 0",
+            "c[$1] = $2 / 3",
+            "split($0, c)",
+            "c[$1] = gensub(/a/, \"b\", 1, $2)",
+        ],
+    ),
+    (
+        'O',
+        &[
+            "PROCINFO[\"sorted_in\"] = \"@P\"",
+            "PROCINFO[\"sorted_in\"] = \"@P\"",
+            "PROCINFO[\"sorted_in\"] = \"@P\"",
+            "delete PROCINFO[\"sorted_in\"]",
+            "PROCINFO[\"sorted_in\"] = \"\"",
+        ],
+    ),
+    (
+        'P',
+        &[
+            "@@ind_str_asc",
+            "@@ind_str_desc",
+            "@@ind_num_asc",
+            "@@ind_num_desc",
+            "@@val_str_asc",
+            "@@val_str_desc",
+            "@@val_num_asc",
+            "@@val_num_desc",
+            "@@val_type_asc",
+            "@@val_type_desc",
+            "@@unsorted",
+        ],
+    ),
+    (
+        'L',
+        &[
+            "for (k in c) print k, c[k]",
+            "for (k in c) { print k; if (++n >= 3) break }",
+            "for (k in c) printf \"%s;\", k; print \"\"",
+            "for (k in c) s = s k \",\"; print s",
+            "for (k in c) print c[k] > \"/dev/stderr\"",
+            "for (k in c) if (k in seen) print k",
+            "for (k in c) l[++m] = k; for (i = 1; i <= m; i++) print l[i]",
+            "for (k in c) last = k; print last",
+            "for (k in c) print (k < 5)",
+        ],
+    ),
+    (
+        'A',
+        &[
+            "n = asort(c@E); for (i = 1; i <= n; i++) print i, c[i]",
+            "n = asort(c, d@D); for (i = 1; i <= n; i++) print d[i]; print length(c), n",
+            "n = asorti(c, d@D); for (i = 1; i <= n; i++) print d[i], c[d[i]]",
+            "n = asorti(c); for (i = 1; i <= n; i++) print c[i]",
+            "print asort(c, d), d[1], d[2]",
+            "asort(c, c); print c[1], length(c)",
+            "print asorti(c, d), d[1] \"\", (1 in d), (0 in d)",
+            "n = asort(c, d); print (d[1] < d[2])",
+            "asorti(c, d); for (k in d) print k, d[k]",
+        ],
+    ),
+    ('S', &["asort(a)", "asort(a)", "asorti(a)", "asort(a, a)", "m = asort(a)", "print asort(a)"]),
+    ('E', &["", "", ", c", ", c, \"@P\"", ", c, \"\""]),
+    ('D', &["", "", ", \"@P\"", ", \"@P\"", ", \"f\""]),
+    ('N', &["3", "12", "40", "400", "2000"]),
+    (
+        'K',
+        &[
+            "i",
+            "i * 7 % 1009",
+            "\"k\" i % 50",
+            "i * 1000",
+            "-i",
+            "(i % 3 ? i : i \"k\")",
+            "i \"\"",
+            "\"0\" i",
+            "i / 2",
+        ],
+    ),
+    (
+        'V',
+        &["i % 7", "i", "\"v\" i % 5", "i % 3 \"\"", "(i % 4 ? i % 2 : \"x\")", "-i", "i * 1.5", "\"\"", "1"],
+    ),
 ];

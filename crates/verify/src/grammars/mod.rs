@@ -70,6 +70,7 @@ pub const ALL: &[Grammar] = &[
     Grammar { command: "gawk", case: awk_characters::case },
     Grammar { command: "gawk", case: gawk_functions::gensub },
     Grammar { command: "gawk", case: gawk_functions::switch },
+    Grammar { command: "gawk", case: gawk_functions::sorted },
     Grammar { command: "grep", case: grep::case },
     Grammar { command: "gzip", case: gzip::case },
     Grammar { command: "head", case: head::case },

@@ -67,6 +67,24 @@ pub(super) fn sorted<'a>(keys: impl Iterator<Item = &'a [u8]>, longest: usize) -
     order
 }
 
+/// Returns which of these keys gawk keeps as numbers, without a string. They come in the order in which they were created.
+pub(in crate::awk) fn kept_as_numbers<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Vec<bool> {
+    let mut sequences: Option<Sequences> = None;
+    // Whether the part for what is in no sequence keeps integers apart from strings: as its first key is.
+    let mut keeps_integers = None;
+    let mut is_first = true;
+    let of_key = |key: &[u8]| {
+        let number = integer(key);
+        if std::mem::replace(&mut is_first, false) && matches!(number, Some(0..)) {
+            sequences = Some(Sequences::default());
+        }
+        let is_taken =
+            sequences.as_mut().zip(number).is_some_and(|(sequences, number)| sequences.take(number, 0));
+        is_taken || *keeps_integers.get_or_insert(number.is_some()) && number.is_some()
+    };
+    keys.map(of_key).collect()
+}
+
 /// Returns the integer of 32 bits that is written so.
 pub(in crate::awk) fn integer(key: &[u8]) -> Option<i32> {
     let digits = key.strip_prefix(b"-").unwrap_or(key);

@@ -13,9 +13,12 @@ use crate::Implementation;
 
 use super::Dialect;
 use super::names::patterns;
+use super::sorted_loops;
 use super::text::Text;
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_below, any_part, any_statement, each_expr, every_expr, every_statement};
+use super::visit::{
+    any_below, any_expr_below, any_part, any_statement, each_expr, every_expr, every_statement,
+};
 
 /// The order of one array.
 #[derive(Clone, Debug)]
@@ -58,6 +61,11 @@ impl KeyOrder {
         }
     }
 
+    /// Returns which of these keys, in the order in which they were created, gawk keeps as numbers.
+    pub(super) fn numbers<T>(keys: &[(Text, T)]) -> Vec<bool> {
+        gawk::kept_as_numbers(keys.iter().map(|(key, _)| key.bytes()))
+    }
+
     /// Returns the keys in this order. `keys`: in that in which they were created.
     pub(super) fn sorted<T>(&self, keys: &[(Text, T)]) -> Vec<usize> {
         match self {
@@ -68,7 +76,7 @@ impl KeyOrder {
     }
 }
 
-/// The arrays that are looped over, and the order of each at the beginning.
+/// The arrays that are looped over or sorted by their values, and the order of each at the beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) order: KeyOrder,
@@ -88,12 +96,13 @@ impl Known {
             Dialect::OneTrue { .. } => KeyOrder::OneTrue,
             Dialect::Portable => return None,
         };
-        let arrays = looped_over(program);
+        let looped = looped_over(program);
+        let arrays = &looped | &sorted_loops::arrays_sorted_by_value(program);
         let fits = match order {
             KeyOrder::Mawk(_) => has_text_keys(program, &arrays),
             KeyOrder::OneTrue => !removes_elements(program, &arrays),
             KeyOrder::Gawk(_) => {
-                !removes_elements(program, &arrays) && !counts_outside_rules(program, &arrays)
+                !removes_elements(program, &arrays) && !counts_outside_rules(program, &looped)
             }
         };
         let is_known = fits
@@ -130,6 +139,10 @@ fn has_known_lookups(program: &Program, arrays: &BTreeSet<String>) -> bool {
         if let Expr::Builtin(Builtin::Split, args) = expr {
             known &= !matches!(args.get(1), Some(Expr::Name(array)) if arrays.contains(array));
         }
+        // What is sorted into another array is kept in the order of its indices.
+        if let Expr::Builtin(Builtin::Asort | Builtin::Asorti, args) = expr {
+            known &= !matches!(args.get(1), Some(Expr::Name(array)) if arrays.contains(array));
+        }
     });
     known
 }
@@ -152,7 +165,9 @@ fn loops_again(program: &Program) -> bool {
         )
     };
     let is_over_array = |statement: &Statement| matches!(statement, Statement::ForIn(..));
-    let has_one = |statement: &Statement| any_below(statement, is_over_array);
+    let is_sort = |expr: &Expr| matches!(expr, Expr::Builtin(Builtin::Asort | Builtin::Asorti, _));
+    let has_one =
+        |statement: &Statement| any_below(statement, is_over_array) || any_expr_below(statement, is_sort);
     any_statement(program, |statement| is_loop(statement) && statement.parts().1.into_iter().any(has_one))
         || program.rules.iter().flat_map(|rule| &rule.action).any(has_one)
 }
