@@ -36,6 +36,10 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"{n=gsub(/[a-z]*/,\"&b\");print n,$0}"], b"a b\n1b\na1 ab\na ab"),
         case("mawk", &[b"{n=gsub(/x?b*/,\"&b\");print n,$0}"], b"ab b"),
         case("mawk", &[b"{gsub(/a+/,\"&&\")}1"], b"a\naa\na aa aa\naaa aaaaaa aaa"),
+        // After a match gawk skips an empty one at the place where it searches on, however many it replaced in between.
+        case("gawk", &[b"{n = gsub(/foo|\\B/, \"X\"); print n, $0}"], b"foo bar\nfoo barb foo"),
+        case("gawk", &[b"{n = gsub(/fo|\\y/, \"<&>\"); print n, $0}"], b"foo a b\na foo"),
+        case("gawk", &[b"{print gensub(/fo|\\y/, \"<&>\", \"g\")}"], b"foo a b\na foo"),
         // Before the real grep continues with -q or -l, no lines are needed to count.
         case("grep", &[b"-q", b"-n", b"^.*$"], b"\x99\n\xfd").utf8(),
         case("grep", &[b"-b", b"-q", b"-x", b".*"], b"\x99\n\xfd").utf8(),

@@ -29,7 +29,8 @@ pub(super) fn replace(
         return replace_first(pattern, parts, text, out);
     }
     let (mut at, mut count) = (0, 0);
-    let mut last_end = None;
+    // Where the next match is searched, and whether one that is not empty came before.
+    let (mut from, mut follows_match) = (0, false);
     let mut last = Last::default();
     let varies = fixed(parts).is_none();
     pattern.each(text, |start, end| {
@@ -37,7 +38,8 @@ pub(super) fn replace(
             append_part(text, at..start, out);
         }
         // An empty match directly after a match does not count.
-        if !(start == end && last_end == Some(start)) {
+        let is_skipped = start == end && start == from && follows_match;
+        if !is_skipped {
             count += 1;
             if varies && rules::is_mawk() && last.is(&text[start..end], parts, out) {
                 append_part(text, start..end, out);
@@ -49,7 +51,9 @@ pub(super) fn replace(
         } else if varies {
             last = Last::OfNothing;
         }
-        last_end = Some(end);
+        // gawk forgets the match before only when it skips an empty one.
+        follows_match = start < end || follows_match && !is_skipped && rules::is_gawk();
+        from = if start == end { end + 1 } else { end };
         at = end;
     });
     out.extend_from_slice(&text[at..]);
