@@ -15,7 +15,7 @@ use super::machine::{Machine, Ran, Stop};
 use super::next_record::{Ahead, Pending};
 use super::paragraphs::Paragraphs;
 use super::print_fields::Printed;
-use super::restart::Restart;
+use super::restart::{Rest, Restart};
 use super::rules::{self, Rules};
 use super::set_field_to_constant::Assigned;
 use super::substitute::Passes;
@@ -291,15 +291,37 @@ impl AwkKernel {
         self.machine.record.enter_alone(&block[start..stop]);
     }
 
-    /// Counts what was printed from `start` on. Runs the real awk again if it has to.
-    fn printed_from(&mut self, start: usize, out: &mut Vec<u8>) {
+    /// Counts what was printed from `start` on. Starts the real awk again if it has to run.
+    fn printed_from(&mut self, start: usize, out: &[u8]) {
         let Some(restart) = &mut self.restart else { return };
         restart.printed(out.len() - start);
         if std::mem::take(&mut self.again) {
             // The real awk says it again.
             self.machine.aside.clear();
             self.machine.warning.clear();
-            let rest = restart.run(self.manner.name, out);
+            let rest = restart.start(self.manner.name);
+            self.take_over(rest);
+        }
+    }
+
+    /// Whether the real awk takes the place of this kernel.
+    fn is_left(&self) -> bool {
+        self.restart.as_ref().is_some_and(Restart::is_left)
+    }
+
+    /// Prints more of what the real awk prints. Returns `false` at its end.
+    fn read_real(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(restart) = &mut self.restart else { return false };
+        if restart.read_on(out) {
+            return true;
+        }
+        let rest = restart.end();
+        self.take_over(rest);
+        false
+    }
+
+    fn take_over(&mut self, rest: Option<Rest>) {
+        if let Some(rest) = rest {
             self.complaint = rest.said;
             self.machine.status = rest.status;
         }
@@ -357,6 +379,9 @@ impl Kernel for AwkKernel {
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
+        if self.is_left() {
+            return Ok(if self.read_real(out) { Flow::Pending } else { Flow::Done });
+        }
         let whole;
         // What may be handed over stays as it is.
         let block = if rules::is_one_true() && !self.manner.minds_nul && memchr::memchr(0, block).is_some() {
@@ -387,6 +412,9 @@ impl Kernel for AwkKernel {
             self.again |= leaves;
             self.over |= leaves;
             self.printed_from(start, out);
+        }
+        if self.is_left() {
+            return Ok(Flow::Pending);
         }
         if self.over {
             return Ok(Flow::Done);
@@ -421,11 +449,14 @@ impl Kernel for AwkKernel {
             self.flush(out);
         }
         self.printed_from(start, out);
-        Ok(if self.over { Flow::Done } else { Flow::More })
+        Ok(if self.over && !self.is_left() { Flow::Done } else { Flow::More })
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         rules::follow(self.manner.rules);
+        if self.is_left() {
+            return Ok(if self.read_real(out) { Flow::More } else { Flow::Done });
+        }
         let start = out.len();
         self.begin();
         if self.manner.needs_record && self.machine.records == 0 {
@@ -442,7 +473,7 @@ impl Kernel for AwkKernel {
         self.close_files();
         self.flush(out);
         self.printed_from(start, out);
-        Ok(Flow::Done)
+        Ok(if self.is_left() { Flow::More } else { Flow::Done })
     }
 
     fn messages(&mut self) -> Vec<u8> {

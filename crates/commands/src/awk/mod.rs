@@ -101,7 +101,7 @@ use kernel::{AwkKernel, ProgramTraits};
 use length_of_array::{Early, asked_early};
 use names::Names;
 use paragraphs::Paragraphs;
-use restart::Restart;
+use restart::{Restart, Start};
 use rules::{Rules, Variant};
 pub(crate) use stateless::stateless;
 
@@ -199,7 +199,7 @@ struct Awk {
     manner: ProgramTraits,
     firsts: Option<FirstOfEachKey>,
     /// How the real awk runs again from the beginning, if it may have to.
-    restart: Option<Restart>,
+    restart: Option<Start>,
     inputs: Vec<Input>,
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
@@ -434,7 +434,7 @@ fn accept_as(
             by_kind && !dialect.is_one_true() && compiled.code.has_lines() && fraction_arrays.is_empty()
         });
     let inputs = if reads { line.inputs } else { Vec::new() };
-    let restart = restarts.then(|| Restart::new(args, &inputs));
+    let restart = restarts.then(|| Start::new(args, &inputs));
     let resume = (resumes || needs_record).then_some(line.resume);
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
     let sharing = match (manner.shares, manner.folds) {
@@ -651,7 +651,8 @@ impl Command for Awk {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone(), self.restart.clone())))
+        let restart = self.restart.clone().map(Restart::new);
+        Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone(), restart)))
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

@@ -4,28 +4,43 @@
 //! record. So the real awk reads all its inputs again, which must be regular files. It prints the same as the kernel up to
 //! that point: what is known already is dropped.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use pelton_stream::Programs;
-use pelton_sys::wait::Ended;
 
+use crate::tool::second_run::SecondRun;
 use crate::{Accept, Declined, Input};
 
 use super::tree::{Builtin, Expr, Program, Statement};
 use super::visit::{any_below, any_expr, any_statement};
 
-/// How the real awk is started again.
+/// What the real awk is started with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Restart {
+pub(super) struct Start {
     /// All arguments.
     args: Vec<Vec<u8>>,
     reads_stdin: bool,
+}
+
+impl Start {
+    pub(super) fn new(args: &[Vec<u8>], inputs: &[Input]) -> Self {
+        Start { args: args.to_vec(), reads_stdin: inputs.contains(&Input::Stdin) }
+    }
+}
+
+/// The real awk, in the place of a kernel or ready for it.
+#[derive(Debug, Default)]
+pub(super) struct Restart {
+    with: Start,
     itself: Option<Arc<dyn Programs>>,
     /// Bytes that the kernel has printed.
-    printed: usize,
+    printed: u64,
     /// Bytes that the kernel has printed to standard error.
     said: usize,
+    /// Whether the real awk takes the place of the kernel.
+    is_left: bool,
+    /// The real awk, until it has ended.
+    real: Option<SecondRun>,
 }
 
 /// What the real awk did after what the kernel had done.
@@ -34,10 +49,16 @@ pub(super) struct Rest {
     pub(super) status: i32,
 }
 
+impl Clone for Restart {
+    /// Returns it for a helper of the kernel, which starts nothing.
+    fn clone(&self) -> Self {
+        Restart::new(self.with.clone())
+    }
+}
+
 impl Restart {
-    pub(super) fn new(args: &[Vec<u8>], inputs: &[Input]) -> Self {
-        let reads_stdin = inputs.contains(&Input::Stdin);
-        Restart { args: args.to_vec(), reads_stdin, ..Restart::default() }
+    pub(super) fn new(with: Start) -> Self {
+        Restart { with, ..Restart::default() }
     }
 
     /// Sets how the real awk is started.
@@ -47,7 +68,7 @@ impl Restart {
 
     /// Counts what the kernel has printed.
     pub(super) fn printed(&mut self, bytes: usize) {
-        self.printed += bytes;
+        self.printed += bytes as u64;
     }
 
     /// Counts what the kernel has printed to standard error.
@@ -55,24 +76,34 @@ impl Restart {
         self.said += bytes;
     }
 
-    /// Runs the real awk, and appends what it prints after what is known.
-    pub(super) fn run(&self, name: &str, out: &mut Vec<u8>) -> Rest {
+    /// Whether the real awk takes the place of the kernel.
+    pub(super) fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    /// Starts the real awk. Returns what is said if it cannot be started.
+    pub(super) fn start(&mut self, name: &str) -> Option<Rest> {
+        self.is_left = true;
         // All that was read of it.
-        let back = self.reads_stdin.then_some(u64::MAX);
-        let started = self.itself.as_ref().map(|itself| itself.start_again(self.args.clone(), back));
-        let Some(Ok(mut started)) = started else {
+        let back = self.with.reads_stdin.then_some(u64::MAX);
+        self.real = SecondRun::start(self.itself.as_ref(), self.with.args.clone(), back, self.printed);
+        self.real.is_none().then(|| {
             let said =
                 format!("pelton: {name}: cannot start {name} again, for what pelton does not support\n");
-            return Rest { said: said.into_bytes(), status: 2 };
-        };
-        let start = out.len();
-        // A read error counts as its end.
-        let _ = started.read_to_end(out);
-        let known = self.printed.min(out.len() - start);
-        out.drain(start..start + known);
-        let mut said = started.said();
+            Rest { said: said.into_bytes(), status: 2 }
+        })
+    }
+
+    /// Appends more of what the real awk prints after what is known. Returns `false` if there is nothing more.
+    pub(super) fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
+        self.real.as_mut().is_some_and(|real| real.read_on(out))
+    }
+
+    /// Waits for the end of the real awk, if it runs.
+    pub(super) fn end(&mut self) -> Option<Rest> {
+        let (mut said, status) = self.real.take()?.end();
         said.drain(..self.said.min(said.len()));
-        Rest { said, status: started.end().map_or(2, Ended::status) }
+        Some(Rest { said, status: status.unwrap_or(2) })
     }
 }
 

@@ -11,8 +11,9 @@
 use std::ops::Range;
 
 use memchr::{memchr, memrchr};
-use pelton_stream::{BLOCK_BYTES, HandOver};
-use pelton_sys::wait::Ended;
+use pelton_stream::HandOver;
+
+use crate::tool::second_run::SecondRun;
 
 use super::rerun::Again;
 use super::search::{Enough, GrepKernel, take_all};
@@ -117,8 +118,8 @@ impl GrepKernel {
     fn ask(&mut self, out: &mut Vec<u8>) -> Option<()> {
         let mut again = self.start_again(out.len() - self.since)?;
         let mut rest = Vec::new();
-        while again.read_on(&mut rest) {}
-        let is_short = again.known > 0;
+        while again.run.read_on(&mut rest) {}
+        let is_short = again.run.is_short();
         let said = self.end_again(again);
         // If it was killed, the rest of its output is unknown.
         if self.trouble.take_if(|status| *status > TROUBLE).is_some() || is_short {
@@ -148,7 +149,6 @@ impl GrepKernel {
     /// Starts the real grep over what was read. It knows what was printed before, and `since` bytes since
     /// this block came.
     fn start_again(&self, since: usize) -> Option<Again> {
-        let itself = self.itself.as_ref()?;
         // Its buffer may have grown for an earlier input.
         let alone = self.progress.reads.are_short();
         if !alone && self.cannot_repeat {
@@ -158,15 +158,15 @@ impl GrepKernel {
         let name = (!self.reads_stdin).then(|| self.printer.name());
         let arguments = self.options.arguments_for(first..self.operands, name)?;
         let back = self.from_stdin.filter(|_| self.reads_stdin || !alone);
-        let started = itself.start_again(arguments, back).ok()?;
         let known = self.printed + since as u64 - before;
-        Some(Again { started, known, ends_only: self.ends_only, alone, block: vec![0; BLOCK_BYTES] })
+        let run = SecondRun::start(self.itself.as_ref(), arguments, back, known)?;
+        Some(Again { run: run.with_ends_only(self.ends_only), alone })
     }
 
     /// Returns its message.
-    fn end_again(&mut self, mut again: Again) -> Vec<u8> {
-        let said = again.started.said();
-        let status = again.started.end().map_or(TROUBLE, Ended::status);
+    fn end_again(&mut self, again: Again) -> Vec<u8> {
+        let (said, status) = again.run.end();
+        let status = status.unwrap_or(TROUBLE);
         self.any |= status == 0;
         if again.alone {
             self.trouble = self.trouble.max((status >= TROUBLE).then_some(status));
@@ -189,7 +189,7 @@ impl GrepKernel {
     /// Prints more output of the restarted real grep. Returns `false` at its end.
     pub(super) fn read_on(&mut self, out: &mut Vec<u8>) -> bool {
         let Some(mut again) = self.real.take() else { return false };
-        if again.read_on(out) {
+        if again.run.read_on(out) {
             self.real = Some(again);
             return true;
         }

@@ -14,6 +14,7 @@ pub(crate) mod in_process_exec;
 pub(crate) mod interface;
 pub mod io_errors;
 pub mod row;
+pub(crate) mod second_run;
 pub mod stateless;
 pub(crate) mod static_output;
 pub(crate) mod uutils;

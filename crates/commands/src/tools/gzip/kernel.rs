@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
-use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Notice, Outcome, Programs, Started};
-use pelton_sys::wait::Ended;
+use pelton_stream::{BLOCK_BYTES, Flow, Framing, Kernel, Notice, Outcome, Programs};
+
+use crate::tool::second_run::SecondRun;
 
 use super::header::Header;
 
@@ -58,18 +59,12 @@ pub(super) struct GzipKernel {
     /// The output of earlier calls, in bytes.
     printed: u64,
     itself: Option<Arc<dyn Programs>>,
-    /// The real command, in place of the kernel.
-    real: Option<Real>,
+    /// Whether the real command, which reads all files again, takes the place of the kernel.
+    is_left: bool,
+    /// That command, until it has ended.
+    real: Option<SecondRun>,
     messages: Vec<u8>,
     status: i32,
-}
-
-/// The real command, which reads all files again.
-struct Real {
-    /// `None` if it has ended, or cannot be started.
-    started: Option<Box<dyn Started>>,
-    /// How much of its output was printed before.
-    known: u64,
 }
 
 impl GzipKernel {
@@ -84,6 +79,7 @@ impl GzipKernel {
             left: Vec::new(),
             printed: 0,
             itself: None,
+            is_left: false,
             real: None,
             messages: Vec::new(),
             status: 0,
@@ -163,31 +159,25 @@ impl GzipKernel {
     fn start_real(&mut self, printed: u64) {
         // All that was read of it: a standard input that was read before is declined.
         let back = self.reads_stdin.then_some(u64::MAX);
-        let itself = self.itself.as_ref();
-        let started = itself.and_then(|itself| itself.start_again(self.args.clone(), back).ok());
-        if started.is_none() {
+        self.real = SecondRun::start(self.itself.as_ref(), self.args.clone(), back, printed);
+        if self.real.is_none() {
             self.messages.extend_from_slice(b"\ngzip: damaged data, for which no gzip can be started\n");
             self.status = 1;
         }
         self.left.clear();
-        self.real = Some(Real { started, known: printed });
+        self.is_left = true;
     }
 
     /// Prints more of what the real command prints. Returns `false` at its end.
     fn read_real(&mut self, out: &mut Vec<u8>) -> bool {
-        let Some(real) = &mut self.real else { return false };
-        let Some(mut started) = real.started.take() else { return false };
-        let mut block = vec![0; BLOCK_BYTES];
-        // A read error counts as its end.
-        if let Ok(read @ 1..) = started.read(&mut block) {
-            let skipped = real.known.min(read as u64);
-            real.known -= skipped;
-            out.extend_from_slice(&block[skipped as usize..read]);
-            real.started = Some(started);
+        if self.real.as_mut().is_some_and(|real| real.read_on(out)) {
             return true;
         }
-        self.messages.extend(started.said());
-        self.status = started.end().map_or(1, Ended::status);
+        if let Some(real) = self.real.take() {
+            let (said, status) = real.end();
+            self.messages.extend(said);
+            self.status = status.unwrap_or(1);
+        }
         false
     }
 }
@@ -204,7 +194,7 @@ impl Kernel for GzipKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        if self.real.is_some() {
+        if self.is_left {
             return Ok(if self.read_real(out) { Flow::Pending } else { Flow::Done });
         }
         let start = out.len();
@@ -230,7 +220,7 @@ impl Kernel for GzipKernel {
 
     fn end_input(&mut self, _out: &mut Vec<u8>) -> Outcome {
         let next = std::mem::replace(&mut self.next, Next::FIRST);
-        if self.real.is_none() && next != Next::ANOTHER && next != Next::Zeros {
+        if !self.is_left && next != Next::ANOTHER && next != Next::Zeros {
             self.start_real(self.printed);
         }
         Ok(Flow::More)
@@ -267,7 +257,7 @@ mod tests {
             }
         }
         assert_eq!(kernel.end_input(&mut out), Ok(Flow::More));
-        (out, kernel.real.is_some())
+        (out, kernel.is_left)
     }
 
     #[test]
