@@ -638,31 +638,32 @@ impl Compiler<'_> {
 
     /// Returns the index of a pattern whose matches are needed.
     pub(super) fn pattern_to_find(&mut self, expr: &Expr) -> Accept<usize> {
-        let text = self.known_pattern(expr).unwrap_or_default();
+        let text = self.constant_pattern(expr)?;
         super::exact_patterns::check_find(&text, self.given.dialect)?;
-        self.pattern_for(expr, Purpose::Find)
+        self.add_pattern(&text, Purpose::Find)
     }
 
     /// Returns the index of a pattern to match.
     pub(super) fn pattern(&mut self, expr: &Expr) -> Accept<usize> {
-        self.pattern_for(expr, Purpose::Match)
+        let text = self.constant_pattern(expr)?;
+        self.add_pattern(&text, Purpose::Match)
     }
 
     /// Returns the index of a pattern whose matches are needed, with these groups.
     pub(super) fn pattern_with_groups(&mut self, expr: &Expr, groups: &[usize]) -> Accept<usize> {
-        let Some(text) = self.known_pattern(expr) else {
-            return Declined::because("a regular expression that is made while the program runs");
-        };
+        let text = self.constant_pattern(expr)?;
         self.patterns.push(Pattern::with_groups(&text, self.given.dialect, Purpose::Find, groups)?);
         Ok(self.patterns.len() - 1)
     }
 
-    fn pattern_for(&mut self, expr: &Expr, purpose: Purpose) -> Accept<usize> {
-        let Some(text) = self.known_pattern(expr) else {
-            return Declined::because("a regular expression that is made while the program runs");
-        };
-        super::exact_patterns::check_match(&text, self.given.dialect)?;
-        self.patterns.push(Pattern::new(&text, self.given.dialect, purpose)?);
+    fn constant_pattern(&self, expr: &Expr) -> Accept<Vec<u8>> {
+        let why = || Declined::new("a regular expression that is made while the program runs");
+        self.known_pattern(expr).ok_or_else(why)
+    }
+
+    fn add_pattern(&mut self, text: &[u8], purpose: Purpose) -> Accept<usize> {
+        super::exact_patterns::check_match(text, self.given.dialect)?;
+        self.patterns.push(Pattern::new(text, self.given.dialect, purpose)?);
         Ok(self.patterns.len() - 1)
     }
 

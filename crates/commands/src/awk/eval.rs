@@ -385,16 +385,15 @@ impl Machine {
                 self.change_case(out, start, case)?;
             }
             Get::Gensub(call) => self.gensub(call, out)?,
-            Get::Sprintf(..) | Get::MadeFormat(_) => {
+            Get::Sprintf(pieces, args) => {
                 let start = out.len();
-                match expr {
-                    Get::Sprintf(pieces, args) => self.printf(pieces, args, out)?,
-                    Get::MadeFormat(made) => self.format_made(made, out)?,
-                    _ => {}
-                }
-                if rules::is_one_true() {
-                    cut_at_nul(out, start);
-                }
+                self.printf(pieces, args, out)?;
+                end_formatted(out, start);
+            }
+            Get::MadeFormat(made) => {
+                let start = out.len();
+                self.format_made(made, out)?;
+                end_formatted(out, start);
                 if out.len() - start >= SPRINTF_MAX && rules::is_mawk() {
                     return Err(self.fatal(&RuntimeError::LongText));
                 }
@@ -446,6 +445,13 @@ impl Machine {
             Get::Recurse(function, args) => self.recurse(*function, args)?,
             expr => Value::Number(self.number(expr)?),
         })
+    }
+}
+
+/// Ends the result of `sprintf` from `start` on where the awk ends it.
+fn end_formatted(out: &mut Vec<u8>, start: usize) {
+    if rules::is_one_true() {
+        cut_at_nul(out, start);
     }
 }
 

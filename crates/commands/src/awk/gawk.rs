@@ -32,7 +32,7 @@ const FROM_5_3: &[&str] = &["5.3.0", "5.3.1", "5.3.2"];
 pub(super) struct PatternLimits {
     joins_repetitions: bool,
     may_crash: bool,
-    /// Whether its `.` may miss characters, which was not asked.
+    /// Whether its `.` may miss characters, as that of 5.1.0 does, which was not asked.
     is_between: bool,
 }
 
@@ -46,7 +46,7 @@ impl PatternLimits {
     }
 
     /// Declines a pattern that this version does not search for as the tested one does.
-    fn check(self, pattern: &Pattern) -> Accept<()> {
+    pub(super) fn check(self, pattern: &Pattern) -> Accept<()> {
         if self.joins_repetitions && pattern.repeats_twice() {
             return Declined::because("several repetitions in an expression, which this gawk may join");
         }
@@ -56,13 +56,17 @@ impl PatternLimits {
         Ok(())
     }
 
-    /// Returns the texts in which a pattern matches as in this version. `None` if that is not known.
-    pub(super) fn judges(self, pattern: &Pattern) -> Option<Judges> {
-        self.check(pattern).ok()?;
-        Some(match self.is_between && pattern.is_wide() {
+    /// Returns the texts in which a pattern matches as in this version.
+    pub(super) fn judges(self, pattern: &Pattern) -> Judges {
+        match self.is_between && pattern.is_wide() {
             true => pattern.judges().max(Judges::NoLateUtf8),
             false => pattern.judges(),
-        })
+        }
+    }
+
+    /// Returns the texts in which a separator is found as in this version.
+    pub(super) fn judges_of_separator(self, separator: &Separator) -> Judges {
+        separator.pattern().map_or_else(|| separator.judges(), |pattern| self.judges(pattern))
     }
 }
 
@@ -81,7 +85,6 @@ pub(super) fn variant(implementation: &Implementation) -> rules::Variant {
 pub(super) fn check_version(
     compiled: &Compiled,
     implementation: &Implementation,
-    dialect: Dialect,
     counts_characters: bool,
 ) -> Accept<()> {
     if counts_characters && implementation.is_one_of(Family::Gawk, BETWEEN) {
@@ -91,7 +94,7 @@ pub(super) fn check_version(
     }
     let of_separators =
         compiled.separators.iter().chain([&compiled.code.fields]).filter_map(Separator::pattern);
-    let limits = PatternLimits::of(dialect, implementation);
+    let limits = compiled.code.limits.gawk;
     compiled.patterns.iter().chain(of_separators).try_for_each(|pattern| limits.check(pattern))
 }
 
@@ -308,19 +311,12 @@ fn printed_and_compared(program: &Program) -> (BTreeSet<&str>, BTreeSet<&str>) {
 }
 
 /// Returns the input for which the patterns of this program match as gawk's do, where strings are of characters.
-pub(super) fn judges(compiled: &Compiled, implementation: &Implementation) -> Judges {
-    // Whether their `.` misses characters, as that of 5.1.0 does, was not asked.
-    let is_between = implementation.is_one_of(Family::Gawk, BETWEEN);
-    let of_pattern = |pattern: &Pattern| match is_between && pattern.is_wide() {
-        true => pattern.judges().max(Judges::NoLateUtf8),
-        false => pattern.judges(),
-    };
-    let of_separator = |separator: &Separator| match separator.pattern() {
-        Some(pattern) => of_pattern(pattern),
-        None => separator.judges(),
-    };
-    let separators = compiled.separators.iter().chain([&compiled.code.fields]).map(of_separator);
-    compiled.patterns.iter().map(of_pattern).chain(separators).max().unwrap_or(Judges::AnyBytes)
+pub(super) fn judges(compiled: &Compiled) -> Judges {
+    let limits = compiled.code.limits.gawk;
+    let separators = compiled.separators.iter().chain([&compiled.code.fields]);
+    let of_separators = separators.map(|separator| limits.judges_of_separator(separator));
+    let of_patterns = compiled.patterns.iter().map(|pattern| limits.judges(pattern));
+    of_patterns.chain(of_separators).max().unwrap_or(Judges::AnyBytes)
 }
 
 /// Whether it counts, cuts or changes characters.

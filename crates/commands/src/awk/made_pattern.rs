@@ -1,7 +1,7 @@
 //! Regular expressions and separators that are made while the program runs.
 //!
 //! What a text means as an expression is known only once it is there. A text that the kernel does not match exactly, or
-//! of which the real awk says something, makes the real awk run again from the beginning ([`restart`](super::restart)).
+//! of which the real awk warns, makes the real awk run again from the beginning ([`restart`](super::restart)).
 
 use std::collections::HashMap;
 
@@ -43,6 +43,16 @@ pub(super) enum Search {
     Split(Get, Table),
 }
 
+impl Search {
+    fn kind(&self) -> Kind {
+        match self {
+            Search::Match { .. } => Kind::Match,
+            Search::Find(_) | Search::Substitute { .. } => Kind::Find,
+            Search::Split(..) => Kind::Separator,
+        }
+    }
+}
+
 /// The expressions that a loop over an array makes of its keys.
 #[derive(Clone, Debug)]
 pub(super) struct KeyPatterns {
@@ -59,7 +69,7 @@ pub(super) struct KeyPatterns {
 pub(super) struct Limits {
     dialect: Dialect,
     /// What the versions of gawk refuse ([`gawk::PatternLimits`]).
-    gawk: gawk::PatternLimits,
+    pub(super) gawk: gawk::PatternLimits,
 }
 
 impl Limits {
@@ -121,7 +131,8 @@ impl MadePatterns {
         }
         exact_patterns::check_match(text, dialect).ok()?;
         let pattern = Pattern::new(text, dialect, purpose).ok()?;
-        let judges = self.limits.gawk.judges(&pattern)?;
+        self.limits.gawk.check(&pattern).ok()?;
+        let judges = self.limits.gawk.judges(&pattern);
         Some((pattern, if dialect.has_unseen_characters() { Judges::ValidUtf8 } else { judges }))
     }
 
@@ -129,10 +140,10 @@ impl MadePatterns {
     fn separator(&self, text: &[u8]) -> Option<(Separator, Judges)> {
         let dialect = self.limits.dialect;
         let made = separator_of_split(text, dialect).ok()?;
-        let judges = match made.pattern() {
-            Some(pattern) => self.limits.gawk.judges(pattern)?,
-            None => made.judges(),
-        };
+        if let Some(pattern) = made.pattern() {
+            self.limits.gawk.check(pattern).ok()?;
+        }
+        let judges = self.limits.gawk.judges_of_separator(&made);
         Some((made, if dialect.has_unseen_characters() { Judges::ValidUtf8 } else { judges }))
     }
 
@@ -165,37 +176,33 @@ impl Machine {
     }
 
     fn search_for(&mut self, made: &Made, text: &[u8]) -> Ran<f64> {
+        let as_number = |is_match: bool, negated: bool| f64::from(u8::from(is_match != negated));
+        // An empty expression matches everything.
+        if let Search::Match { negated, text: subject } = &made.search
+            && is_literal(text)
+        {
+            let is_match = self.with_text(subject, |subject| memmem::find(subject, text).is_some())?;
+            return Ok(as_number(is_match, *negated));
+        }
+        let compiled = self.compiled(made.slot, made.search.kind(), text)?;
         match &made.search {
             Search::Match { negated, text: subject } => {
-                let is_match = self.matches_text(made.slot, text, subject)?;
-                Ok(f64::from(u8::from(is_match != *negated)))
+                self.check_subject(compiled, subject)?;
+                Ok(as_number(self.matches(subject, compiled.index)?, *negated))
             }
             Search::Find(subject) => {
-                let compiled = self.compiled(made.slot, Kind::Find, text)?;
                 self.check_subject(compiled, subject)?;
                 self.find(subject, compiled.index)
             }
             Search::Substitute { all, by, place } => {
-                let compiled = self.compiled(made.slot, Kind::Find, text)?;
                 self.check_subject(compiled, &Get::Of(place.clone()))?;
                 self.substitute(*all, compiled.index, by, place)
             }
             Search::Split(subject, table) => {
-                let compiled = self.compiled(made.slot, Kind::Separator, text)?;
                 self.check_subject(compiled, subject)?;
                 self.split(subject, *table, compiled.index)
             }
         }
-    }
-
-    /// Whether a string matches the expression in a text. An empty expression matches everything.
-    fn matches_text(&mut self, slot: usize, text: &[u8], subject: &Get) -> Ran<bool> {
-        if is_literal(text) {
-            return self.with_text(subject, |subject| memmem::find(subject, text).is_some());
-        }
-        let compiled = self.compiled(slot, Kind::Match, text)?;
-        self.check_subject(compiled, subject)?;
-        self.matches(subject, compiled.index)
     }
 
     /// Compiles the expressions of all keys.
@@ -216,11 +223,7 @@ impl Machine {
     /// Leaves the program to the real awk if the text of an expression is none that the kernel matches exactly.
     pub(super) fn check_made(&mut self, made: &Made) -> Ran<()> {
         let text = self.text(&made.by)?;
-        let kind = match &made.search {
-            Search::Match { .. } => Kind::Match,
-            Search::Find(_) | Search::Substitute { .. } => Kind::Find,
-            Search::Split(..) => Kind::Separator,
-        };
+        let kind = made.search.kind();
         let is_known = kind == Kind::Match && is_literal(&text);
         let checked = if is_known { Ok(()) } else { self.compiled(made.slot, kind, &text).map(|_| ()) };
         self.give_back(text);

@@ -379,10 +379,10 @@ fn accept_as(
         return Declined::because("the length of what gawk may not know as an array yet");
     }
     if dialect.is_gawk() {
-        gawk::check_version(&compiled, &context.implementation, dialect, warns_of_bytes)?;
+        gawk::check_version(&compiled, &context.implementation, warns_of_bytes)?;
     }
     let judges = match dialect {
-        Dialect::Gawk { utf8: true, .. } => gawk::judges(&compiled, &context.implementation),
+        Dialect::Gawk { utf8: true, .. } => gawk::judges(&compiled),
         // The second edition of the one true awk decodes what is no UTF-8 in its own way.
         Dialect::Portable if locale.ctype != Charset::C => Judges::ValidUtf8,
         _ if dialect.has_unseen_characters() && has_patterns(&compiled) => Judges::ValidUtf8,

@@ -10,7 +10,8 @@ use super::numeric_strings;
 use super::rules;
 use super::tree::{Arith, Builtin, Expr, Order, Program, Statement};
 use super::visit::{
-    any_below, any_expr, any_expr_below, any_part, any_statement, each_expr, every_expr, every_statement,
+    any_below, any_expr, any_expr_below, any_part, any_statement, changes, each_expr, every_expr,
+    every_statement,
 };
 
 /// Versions of the second edition that were compared.
@@ -380,10 +381,7 @@ fn changes_what_it_loops_over(program: &Program, statement: &Statement) -> bool 
     let Statement::ForIn(name, array, body) = statement else { return false };
     let has_functions = !program.functions.is_empty();
     let is_it = |other: &String| other == array || has_functions;
-    let is_kept = !any_expr_below(
-        body,
-        |expr| matches!(expr.changed_place().map(Expr::bare), Some(Expr::Name(changed)) if changed == name),
-    );
+    let is_kept = !changes(body, name);
     let is_at_hand = |index: &[Expr]| is_kept && matches!(index, [Expr::Name(key)] if key == name);
     let may_make = |expr: &Expr| match expr {
         Expr::Element(other, index) => is_it(other) && !is_at_hand(index),

@@ -3,6 +3,7 @@
 //! Elements with equal values are ordered by their indices as strings. Of an index that is an integer gawk makes no string
 //! there: these come first, in the order in which the array is kept, since glibc's `qsort` is stable.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::{Accept, Declined};
@@ -88,7 +89,7 @@ impl SortOrder {
     }
 
     fn compare(self, one: &Element, other: &Element) -> Ordering {
-        let by_text = |one: &Value, other: &Value| text(one).cmp(&text(other));
+        let by_text = |one: &Value, other: &Value| one.as_text().cmp(&other.as_text());
         let by_number = || numbers(one.number, other.number);
         let by_index = || one.tie().cmp(&other.tie());
         match self.by {
@@ -113,18 +114,10 @@ struct Element {
     has_number_index: bool,
 }
 
-/// Returns a value as a string.
-fn text(value: &Value) -> std::borrow::Cow<'_, [u8]> {
-    match value.bytes() {
-        Some(text) => text.into(),
-        None => super::number::written(value.number()).into(),
-    }
-}
-
 impl Element {
     /// Returns what decides between elements with equal values.
-    fn tie(&self) -> std::borrow::Cow<'_, [u8]> {
-        if self.has_number_index { b"".as_slice().into() } else { text(&self.index) }
+    fn tie(&self) -> Cow<'_, [u8]> {
+        if self.has_number_index { Cow::from(b"".as_slice()) } else { self.index.as_text() }
     }
 }
 
@@ -251,7 +244,7 @@ mod tests {
             })
             .collect();
         order.sort(&mut elements);
-        let indices = elements.iter().map(|it| text(&it.index).escape_ascii().to_string());
+        let indices = elements.iter().map(|it| it.index.as_text().escape_ascii().to_string());
         indices.collect::<Vec<_>>().join(" ")
     }
 

@@ -8,7 +8,9 @@ use crate::{Accept, Declined};
 use super::names::bodies;
 use super::sort_order::SortOrder;
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::visit::{any_below, any_expr, any_expr_below, any_part, each_statement, every_statement};
+use super::visit::{
+    any_below, any_expr, any_expr_below, changes, each_expr, each_statement, every_statement,
+};
 
 /// The orders in which something may run. `None`: as the array is kept.
 type Orders = BTreeSet<Option<SortOrder>>;
@@ -116,11 +118,10 @@ pub(super) fn arrays_sorted_by_value(program: &Program) -> BTreeSet<String> {
         for (at, statement) in statements.iter().enumerate() {
             let (exprs, _) = statement.parts();
             for expr in exprs {
-                any_part(expr, |part| {
+                each_expr(expr, &mut |part| {
                     let array =
                         sorted_by_value(part).filter(|array| !is_split_before(&statements[..at], array));
                     sorted.extend(array.map(str::to_owned));
-                    false
                 });
             }
         }
@@ -131,10 +132,7 @@ pub(super) fn arrays_sorted_by_value(program: &Program) -> BTreeSet<String> {
     }
     every_statement(program, &mut |statement| of_list(&statement.parts().1));
     for pattern in super::names::patterns(program) {
-        any_part(pattern, |part| {
-            sorted.extend(sorted_by_value(part).map(str::to_owned));
-            false
-        });
+        each_expr(pattern, &mut |part| sorted.extend(sorted_by_value(part).map(str::to_owned)));
     }
     sorted
 }
@@ -234,14 +232,6 @@ fn statement_looks_up<'a>(
     let found = inner.into_iter().any(|inner| statement_looks_up(inner, array, keys, is_before));
     keys.truncate(keys.len() - usize::from(key.is_some()));
     found
-}
-
-/// Whether a statement changes a variable.
-fn changes(statement: &Statement, name: &str) -> bool {
-    any_expr_below(
-        statement,
-        |part| matches!(part.changed_place(), Some(Expr::Name(changed)) if changed == name),
-    ) || any_below(statement, |inner| matches!(inner, Statement::ForIn(key, ..) if key == name))
 }
 
 /// Whether an expression looks up an element without setting it, except at the keys of a loop.

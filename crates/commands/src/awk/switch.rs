@@ -11,7 +11,7 @@ use super::number;
 use super::parse::Parser;
 use super::text::Text;
 use super::tree::{Case, Expr, Statement};
-use super::value::{Operand, Value};
+use super::value::Operand;
 
 /// An executable statement.
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ impl Machine {
             Test::Number(number) => eval::equals(&value, Operand::Number(*number)),
             Test::Text(text) => eval::equals(&value, Operand::Text(text.bytes())),
             Test::Pattern(pattern) => {
-                let text = written.get_or_insert_with(|| as_text(&value));
+                let text = written.get_or_insert_with(|| value.as_text());
                 self.patterns[*pattern].is_match(text)
             }
         });
@@ -155,10 +155,4 @@ impl Machine {
             flow => Ok(flow),
         }
     }
-}
-
-fn as_text(value: &Value) -> Vec<u8> {
-    let mut text = Vec::new();
-    value.write(&mut text);
-    text
 }

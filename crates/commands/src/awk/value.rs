@@ -1,5 +1,7 @@
 //! Values: numbers, strings, and input, which is a number if it looks like one.
 
+use std::borrow::Cow;
+
 use super::number;
 use super::rules;
 use super::text::Text;
@@ -114,6 +116,11 @@ impl Value {
             Value::Unset => Some(b""),
             Value::Text(text) | Value::Input(text) => Some(text.bytes()),
         }
+    }
+
+    /// Returns it as a string.
+    pub(super) fn as_text(&self) -> Cow<'_, [u8]> {
+        self.bytes().map_or_else(|| number::written(self.number()).into(), Cow::from)
     }
 
     /// Appends it as a string.

@@ -56,6 +56,13 @@ pub(super) fn any_below<'a>(statement: &'a Statement, mut is_it: impl FnMut(&'a 
     found
 }
 
+/// Whether a statement, or one below it, changes a variable.
+pub(super) fn changes(statement: &Statement, name: &str) -> bool {
+    let is_it = |expr: &Expr| matches!(expr.changed_place().map(Expr::bare), Some(Expr::Name(changed)) if changed == name);
+    any_expr_below(statement, is_it)
+        || any_below(statement, |inner| matches!(inner, Statement::ForIn(key, ..) if key == name))
+}
+
 /// Whether some statement of a program is such a one.
 pub(super) fn any_statement<'a>(program: &'a Program, mut is_it: impl FnMut(&'a Statement) -> bool) -> bool {
     let mut found = false;

@@ -39,9 +39,9 @@ function flame(host, stage) {
     const height = Math.max(...boxes.map(box => box.y)) + FLAME_ROW;
     view.style.height = height + "px"; view.width = w * ratio; view.height = height * ratio;
     const c = view.getContext("2d"); c.scale(ratio, ratio); c.font = "12px ui-monospace, monospace";
-    const paint = { own: color("flame-own"), library: color("flame-library"), text: color("flame-text"), fg: color("fg"), bg: color("bg") };
+    const paint = { own: color("flame-own"), other: color("flame-library"), text: color("flame-text"), fg: color("fg"), bg: color("bg") };
     for (const box of boxes) {
-      c.fillStyle = box.shows.isOwn ? paint.own : paint.library; c.fillRect(box.x, box.y, Math.max(box.w - .6, .4), FLAME_ROW - 1);
+      c.fillStyle = box.shows.isOwn ? paint.own : paint.other; c.fillRect(box.x, box.y, Math.max(box.w - .6, .4), FLAME_ROW - 1);
       if (box.shows === chosen) { c.strokeStyle = paint.fg; c.lineWidth = 2; c.strokeRect(box.x + 1, box.y + 1, Math.max(box.w - 2.6, 1), FLAME_ROW - 3); }
       c.fillStyle = paint.text; if (box.w > 24) c.fillText(clip(c, box.shows.name + (box.w > 300 && box.shows.place ? "  " + box.shows.place : ""), box.w - 6), box.x + 3, box.y + 13);
     }

@@ -4,10 +4,10 @@ use pelton_verify::{Case, case};
 
 use crate::installed::engine;
 
-/// A program, and what is expected of it.
 const FOR_ALL: &str = include_str!("awk_programs.txt");
 const FOR_GAWK: &str = include_str!("gawk_programs.txt");
 
+/// A program, and what is expected of it.
 struct Listed {
     args: Vec<Vec<u8>>,
     declined: bool,
@@ -93,7 +93,6 @@ fn listed_programs_agree_with_the_one_true_awk() {
     }
 }
 
-/// Around the sizes at which the one true awk's tables grow.
 #[test]
 fn listed_programs_agree_with_gawk() {
     let Some((_, declined)) = compared("gawk", FOR_GAWK) else { return pelton_testkit::skips::skip("gawk") };
@@ -101,6 +100,7 @@ fn listed_programs_agree_with_gawk() {
     assert!(shown.is_empty(), "declined: {shown:?}");
 }
 
+/// Around the sizes at which the one true awk's tables grow.
 #[test]
 fn many_keys_come_in_the_order_of_the_one_true_awk() {
     let Some(mut engine) = engine("original-awk") else { return pelton_testkit::skips::skip("original-awk") };
