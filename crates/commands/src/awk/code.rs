@@ -10,6 +10,7 @@ use super::gensub::Gensub;
 use super::kept_order::KeyOrder;
 use super::made_format::MadeFormat;
 use super::made_pattern::{KeyPatterns, Limits, Made};
+use super::recursion::Within;
 use super::rules;
 use super::sort_order::{SortCall, SortOrder};
 use super::string_switch::{Choice, OneOf};
@@ -76,8 +77,6 @@ pub(super) struct Code {
     /// The number of places where an expression or a format is made while the program runs, and how it is understood.
     pub(super) made: usize,
     pub(super) limits: Limits,
-    /// All functions, for calls within themselves.
-    pub(super) functions: Vec<Arc<Function>>,
 }
 
 #[derive(Clone, Debug)]
@@ -323,8 +322,8 @@ pub(super) enum Get {
     Partial(Partial, Box<Get>),
     /// They are nested.
     Call(Arc<Function>, Vec<Argument>),
-    /// A call of the function with this index within itself.
-    Recurse(usize, Vec<Argument>),
+    /// A call of a function within itself.
+    Recurse(Within, Vec<Argument>),
 }
 
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use super::next_record::{self, Ahead};
 use super::pattern::{Pattern, Purpose};
 use super::random_numbers;
 use super::read_lines::ReadFile;
-use super::recursion;
+use super::recursion::{self, Within};
 use super::rules;
 use super::text::Text;
 use super::tree::{self, Builtin, Expr, Pattern as Test, Program, Redirect, Statement};
@@ -84,6 +84,8 @@ pub(super) struct Compiler<'a> {
     in_block: bool,
     pub(super) program: &'a Program,
     functions: Vec<Option<Arc<Function>>>,
+    /// The functions, for calls within themselves.
+    within: Vec<Within>,
     /// Those that are being compiled.
     open: Vec<usize>,
     /// Whether something that prints was compiled.
@@ -108,6 +110,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         in_block: false,
         program,
         functions: vec![None; program.functions.len()],
+        within: program.functions.iter().map(|_| Within::default()).collect(),
         open: Vec::new(),
         prints: false,
     };
@@ -161,7 +164,6 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         choice,
         made: compiler.made,
         limits: given.limits,
-        functions: compiler.functions.iter().flatten().cloned().collect(),
     };
     let kept = given.kept.as_ref().map(|known| {
         let numbers = known.arrays.iter().filter_map(|name| compiler.tables.get(name).copied());
@@ -272,6 +274,7 @@ impl Compiler<'_> {
         (self.inside, self.loops, self.switches) = (inside, loops, switches);
         (self.in_block, self.prints) = (in_block, prints);
         self.functions[number] = Some(Arc::clone(&made));
+        self.within[number].set(&made);
         self.open.pop();
         Ok(made)
     }
@@ -753,7 +756,7 @@ impl Compiler<'_> {
         }
         if self.open.contains(&function) {
             self.prints |= recursion::prints(self.program, self.names, function);
-            return Ok(Get::Recurse(function, given));
+            return Ok(Get::Recurse(self.within[function].clone(), given));
         }
         let function = self.function(function)?;
         self.prints |= function.prints;

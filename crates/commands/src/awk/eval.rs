@@ -4,7 +4,7 @@
 
 use super::arithmetic::{calculate, divides_by_zero, in_order, numbers};
 use super::characters::Case;
-use super::code::{Get, LValue, OFS, is_number, is_still, is_text};
+use super::code::{Argument, Function, Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
 use super::number::{self, written, written_to_compare};
 use super::random_numbers::Generator;
@@ -116,10 +116,10 @@ impl Machine {
                 let branch = if self.is_true(test)? { yes } else { no };
                 return self.number(branch);
             }
-            Get::Call(function, args) if let Some(result) = function.result() => {
-                return self.inside(function, args, |machine| machine.number(result));
+            Get::Call(function, args) => self.number_of_call(function, args)?,
+            Get::Recurse(function, args) => {
+                self.recurse(function, |machine, function| machine.number_of_call(function, args))?
             }
-            Get::Call(function, args) => self.call_for(function, args, Value::number)?,
             Get::Size(table) => self.table(*table).len() as f64,
             Get::Index(text, wanted) => self.index(text, wanted)?,
             Get::Split(text, table, separator) => self.split(text, *table, *separator)?,
@@ -132,6 +132,14 @@ impl Machine {
             Get::ReadLine(file, place) => self.read_line(*file, place)?,
             expr => self.value(expr)?.number(),
         })
+    }
+
+    #[inline]
+    fn number_of_call(&mut self, function: &Function, args: &[Argument]) -> Ran<f64> {
+        match function.result() {
+            Some(result) => self.inside(function, args, |machine| machine.number(result)),
+            None => self.call_for(function, args, Value::number),
+        }
     }
 
     /// Whether an expression is true.
@@ -442,7 +450,9 @@ impl Machine {
                 value
             }
             Get::Call(function, args) => self.call(function, args)?,
-            Get::Recurse(function, args) => self.recurse(*function, args)?,
+            Get::Recurse(function, args) => {
+                self.recurse(function, |machine, function| machine.call(function, args))?
+            }
             expr => Value::Number(self.number(expr)?),
         })
     }

@@ -447,6 +447,9 @@ impl Machine {
                 self.substitute(*all, *pattern, by, place).map(|_| ())
             }
             Get::Call(function, args) => self.call_for(function, args, |_| ()),
+            Get::Recurse(function, args) => {
+                self.recurse(function, |machine, function| machine.call_for(function, args, |_| ()))
+            }
             expr if is_number(expr) => self.number(expr).map(|_| ()),
             expr => self.value(expr).map(|_| ()),
         }
@@ -579,10 +582,6 @@ impl Machine {
                     conversion.write_number(number, out);
                 }
             }
-        }
-        // The one true awk evaluates no more than it formats.
-        if rules::is_one_true() {
-            return Ok(());
         }
         for arg in args {
             self.run_expr(arg)?;

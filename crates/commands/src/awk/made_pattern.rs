@@ -139,6 +139,11 @@ impl MadePatterns {
     /// Returns the separator of a text, if the kernel finds it exactly.
     fn separator(&self, text: &[u8]) -> Option<(Separator, Judges)> {
         let dialect = self.limits.dialect;
+        // Gawk finds places between bytes in its own way.
+        let is_place = |pair: &[u8]| matches!(pair, [b'\\', b'<' | b'>' | b'y' | b'B' | b'`' | b'\'']);
+        if dialect.is_gawk() && text.windows(2).any(is_place) {
+            return None;
+        }
         let made = separator_of_split(text, dialect).ok()?;
         if let Some(pattern) = made.pattern() {
             self.limits.gawk.check(pattern).ok()?;

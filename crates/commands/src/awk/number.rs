@@ -486,13 +486,18 @@ fn special(number: f64, style: &Style, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// No number has more digits that are not 0 behind its point.
+const FRACTION_DIGITS_MAX: usize = 1100;
+
 /// Formats `%f`.
 pub(super) fn fixed(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
     if special(number, style, out) {
         return;
     }
     if !fixed_by_integers(number, precision, out) {
-        out.extend_from_slice(format!("{number:.precision$}").as_bytes());
+        let digits = precision.min(FRACTION_DIGITS_MAX);
+        out.extend_from_slice(format!("{number:.digits$}").as_bytes());
+        out.resize(out.len() + precision - digits, b'0');
     }
     if precision == 0 && style.alternative {
         out.push(b'.');
@@ -536,18 +541,28 @@ fn fixed_by_integers(number: f64, precision: usize, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Returns the mantissa with this many digits behind its point, and the exponent.
+fn mantissa_and_exponent(number: f64, precision: usize) -> (String, i32) {
+    let digits = precision.min(FRACTION_DIGITS_MAX);
+    let mut text = format!("{number:.digits$e}");
+    let at = text.find('e').unwrap_or(text.len());
+    let exponent = text.get(at + 1..).and_then(|exponent| exponent.parse().ok()).unwrap_or(0);
+    text.truncate(at);
+    text.extend(std::iter::repeat_n('0', precision - digits));
+    (text, exponent)
+}
+
 /// Formats `%e`.
 pub(super) fn scientific(number: f64, precision: usize, style: &Style, out: &mut Vec<u8>) {
     if special(number, style, out) {
         return;
     }
-    let text = format!("{number:.precision$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (mantissa, exponent) = mantissa_and_exponent(number, precision);
     out.extend_from_slice(mantissa.as_bytes());
     if precision == 0 && style.alternative {
         out.push(b'.');
     }
-    write_exponent(exponent.parse().unwrap_or(0), style, out);
+    write_exponent(exponent, style, out);
 }
 
 fn write_exponent(exponent: i32, style: &Style, out: &mut Vec<u8>) {
@@ -565,9 +580,7 @@ pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Ve
         return;
     }
     let precision = precision.max(1);
-    let text = format!("{number:.*e}", precision - 1);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (mantissa, exponent) = mantissa_and_exponent(number, precision - 1);
     let start = out.len();
     if exponent < -4 || exponent >= precision as i32 {
         out.extend_from_slice(mantissa.as_bytes());

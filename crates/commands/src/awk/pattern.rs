@@ -375,6 +375,9 @@ impl Translator<'_> {
     /// Returns the character of an escape.
     fn escape(&mut self, in_brackets: bool) -> Accept<u8> {
         let Some(byte) = self.next() else { return Declined::because("a trailing backslash") };
+        if byte == b'"' && !in_brackets && self.dialect.is_gawk() {
+            return Declined::because("the escape \\\" in an expression, of which gawk warns");
+        }
         Ok(match byte {
             b'n' => b'\n',
             b't' => b'\t',
@@ -423,19 +426,34 @@ impl Translator<'_> {
                 b'[' if self.peek() == Some(b':') => {
                     classes.extend(self.class()?);
                     first = false;
+                    self.refuse_chained_range()?;
                     continue;
                 }
                 b'\\' => self.escape(true)?,
                 byte => byte,
             };
             first = false;
-            let high = self.range_end()?.unwrap_or(low);
+            let end = self.range_end()?;
+            if end.is_some() {
+                self.refuse_chained_range()?;
+            }
+            let high = end.unwrap_or(low);
             if high < low {
                 return Declined::because("a range that is upside down");
             }
             (low..=high).for_each(|byte| members[usize::from(byte)] = true);
         }
         write_bracket(negated, &members, &classes, out)
+    }
+
+    /// Declines a hyphen behind a range or a class, unless it is the last member: gawk refuses it, the one true awk reads it
+    /// in its own way.
+    fn refuse_chained_range(&self) -> Accept<()> {
+        let is_followed = self.peek() == Some(b'-') && self.text.get(self.at + 1) != Some(&b']');
+        match is_followed && !self.dialect.is_mawk() {
+            true => Declined::because("a hyphen behind a range or a class in brackets"),
+            false => Ok(()),
+        }
     }
 
     /// Parses a class after `[` before a colon, with its brackets.

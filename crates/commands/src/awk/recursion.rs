@@ -3,13 +3,13 @@
 //! How deep they may call differs between awks, and the kernel's stack is smaller than theirs: calls that are too deep make the
 //! real awk run again from the beginning ([`restart`](super::restart)).
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
-use super::code::Argument;
+use super::code::Function;
 use super::machine::{Machine, Ran, Stop};
 use super::names::Names;
 use super::tree::{Builtin, Expr, Program, Statement};
-use super::value::Value;
 use super::visit::{any_below, any_expr_below, each_expr_below};
 
 /// Calls within calls, above which the real awk runs.
@@ -23,6 +23,23 @@ pub(super) struct Depth {
     calls: usize,
     /// The address of the stack at the first of them.
     base: usize,
+}
+
+/// A function, in the calls within itself: set once it is compiled. It is held by itself, so a compiled program with such a
+/// function is never freed; a count of its users would be changed by each call.
+#[derive(Clone, Default)]
+pub(super) struct Within(Arc<OnceLock<Arc<Function>>>);
+
+impl Within {
+    pub(super) fn set(&self, function: &Arc<Function>) {
+        let _ = self.0.set(Arc::clone(function));
+    }
+}
+
+impl fmt::Debug for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Within")
+    }
 }
 
 /// Whether a function calls itself.
@@ -70,8 +87,12 @@ fn called_by(program: &Program, names: &Names, function: usize) -> Vec<usize> {
 }
 
 impl Machine {
-    /// Calls a function within itself.
-    pub(super) fn recurse(&mut self, function: usize, args: &[Argument]) -> Ran<Value> {
+    /// Passes a function that is called within itself to `call`.
+    pub(super) fn recurse<T>(
+        &mut self,
+        function: &Within,
+        call: impl FnOnce(&mut Self, &Function) -> Ran<T>,
+    ) -> Ran<T> {
         let marker = 0u8;
         let here = std::ptr::from_ref(&marker).addr();
         if self.depth.calls == 0 {
@@ -81,8 +102,8 @@ impl Machine {
             return Err(Stop::Again);
         }
         self.depth.calls += 1;
-        let function = Arc::clone(&self.code.functions[function]);
-        let result = self.call(&function, args);
+        // It is compiled before the program runs.
+        let result = function.0.get().map_or(Err(Stop::Again), |function| call(self, function));
         self.depth.calls -= 1;
         result
     }

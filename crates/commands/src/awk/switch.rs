@@ -84,18 +84,18 @@ impl Parser<'_> {
         Ok(Case { constant, body: Statement::Block(body) })
     }
 
-    /// Parses a number with an optional sign, a string or a regular expression.
+    /// Parses a number, which may have a minus, a string or a regular expression.
     fn constant(&mut self) -> Accept<Expr> {
-        let sign = match self.token {
-            Token::Sign("-") => -1.0,
-            Token::Sign("+") => 1.0,
+        match self.token {
+            Token::Sign("-") => {}
             Token::Number(_) | Token::Text(_) | Token::Sign("/" | "/=") => return self.primary(),
+            // Gawk 5.2 crashes at a plus.
             _ => return self.unexpected(),
-        };
+        }
         self.advance()?;
         let Token::Number(number) = self.token else { return self.unexpected() };
         self.advance()?;
-        Ok(Expr::Number(sign * number))
+        Ok(Expr::Number(-number))
     }
 }
 
