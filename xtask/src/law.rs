@@ -16,9 +16,26 @@ use workbench::cargo_workspace::{metadata, root};
 use workbench::{Failure, Outcome};
 
 /// The crates of pelton, each before its importers.
-pub const ORDER: [&str; 18] = [
-    "record", "simd", "sys", "parallel", "buffer", "copy", "find", "syntax", "stream", "json", "csv",
-    "commands", "verify", "plan", "observe", "run", "report", "cli",
+pub const ORDER: [&str; 19] = [
+    "record",
+    "simd",
+    "sys",
+    "parallel",
+    "buffer",
+    "copy",
+    "find",
+    "syntax",
+    "stream",
+    "json",
+    "csv",
+    "commands",
+    "verify",
+    "plan",
+    "observe",
+    "run",
+    "distribute",
+    "report",
+    "cli",
 ];
 /// Imported by tests only; may import any of [`ORDER`].
 const TESTKIT: &str = "testkit";

@@ -120,6 +120,10 @@ pub enum Verb {
     Init(crate::init::InitArgs),
     #[command(hide = true)]
     Line(crate::init::LineArgs),
+    #[command(hide = true)]
+    Plan(crate::workers::PlanArgs),
+    #[command(hide = true)]
+    Worker(crate::workers::WorkerArgs),
 }
 
 /// Run a pipeline exactly as the shell would: same output, same exit status, same files, often faster.
@@ -181,6 +185,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub passes: PassArgs,
 
+    #[command(flatten, next_help_heading = "Several workers")]
+    pub on: crate::workers::OnArgs,
+
     /// How many bytes kernels are given at once; for tests
     #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub block_bytes: Option<u32>,
@@ -217,6 +224,14 @@ pub struct ExplainArgs {
 
     #[command(flatten)]
     pub switches: SwitchArgs,
+
+    /// Show how `pelton run --on` would divide it: the parts of its input, what runs on each, how their outputs are merged
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["json", "dot", "measure"])]
+    pub on: Option<crate::workers::Target>,
+
+    /// With --on: parts of about SIZE
+    #[arg(long, value_name = "SIZE", requires = "on", value_parser = crate::size::parse_size)]
+    pub part_size: Option<u64>,
 
     /// For programs: the plan as JSON, described in docs/explain.md
     #[arg(long)]

@@ -56,6 +56,8 @@ fn read_alone(words: &[OsString]) -> Option<Cli> {
         "copy" => alone(words, Verb::Copy),
         "find" => alone(words, Verb::Find),
         "line" => alone(words, Verb::Line),
+        "plan" => alone(words, Verb::Plan),
+        "worker" => alone(words, Verb::Worker),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use crate::source::Source;
 use crate::stateless;
 use crate::terminal::Look;
 use crate::terminal::When;
+use crate::workers;
 use pelton_report::text::printable;
 use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
@@ -30,6 +31,9 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
         return Err(Failure::new("a command given as words runs as it is")
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };
+    if let Some(target) = &args.on {
+        return workers::explained(target, args.part_size, &request, &plan, &environment);
+    }
     let calls = scripts::rewritten(&request, &plan, &environment, &args.switches, &PassArgs::default());
     let (plan, calls) = script_or_plan(plan, calls);
     if let Some(rewritten) = calls {

@@ -44,6 +44,7 @@ mod time;
 mod verify;
 mod watch;
 mod what_if;
+mod workers;
 
 use args::{Cli, Verb};
 use clap::CommandFactory;
@@ -79,6 +80,8 @@ fn work() -> ExitCode {
         Verb::Sh(args) => run::script(args, cli.color.when),
         Verb::Explain(args) => explain::explain(&args, cli.color.when),
         Verb::Json(args) => json::json(&args),
+        Verb::Plan(args) => workers::plan(&args),
+        Verb::Worker(args) => workers::worker(&args),
         Verb::Csv(args) => csv::csv(&args),
         Verb::Copy(args) => copy::copy(&args),
         Verb::Find(args) => find::find(&args, cli.color.when),

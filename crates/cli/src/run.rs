@@ -8,7 +8,8 @@ use crate::shared_options::{PassArgs, ReportArgs, SourceArgs, SwitchArgs};
 use crate::source::{self, Source};
 use crate::terminal::When;
 use crate::terminal::{self, Look};
-use crate::{check, progress, scripts, stateless, strict, time};
+use crate::workers::OnArgs;
+use crate::{check, progress, scripts, stateless, strict, time, workers};
 use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};
 
 /// Runs `pelton run`.
@@ -28,6 +29,11 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     if let (false, Some(option)) = (args.stats, args.report.given()) {
         let message = format!("`{option}` says how figures are shown, and only --stats has any");
         return Err(Failure::new(message).with_help(format!("pelton run --stats {option} …")));
+    }
+    if let Some(target) = &args.on.on
+        && let Some(ending) = workers::run(target, &args.on, &source, &environment)?
+    {
+        return Ok(ending);
     }
     if args.strict {
         strict::check(&source, &args.switches.resolve()?, &environment)?;
@@ -75,6 +81,7 @@ pub fn script(args: ShArgs, color: When) -> Result<Ending, Failure> {
         passes: PassArgs::default(),
         block_bytes: None,
         part_bytes: None,
+        on: OnArgs::default(),
         report: ReportArgs::default(),
     };
     run(&args, color)

@@ -31,7 +31,7 @@ pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};
 pub use tool::context::{Charset, Collate, Context, Locale, locales_are_installed};
 pub use tool::detect::{Family, Implementation};
 pub use tool::facts::{
-    ChildProgram, Class, Content, Diagnostics, EarlyStop, Facts, InputFacts, Lines, OutputFacts,
+    ChildProgram, Class, Content, Diagnostics, EarlyStop, Facts, InputFacts, Lines, OutputFacts, OverParts,
 };
 pub use tool::interface::{
     Accept, AcceptFn, AcceptWithLookupFn, Accepted, Command, Copies, Declined, Ending, FileNames, Input,

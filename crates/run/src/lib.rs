@@ -17,6 +17,7 @@ mod measure;
 mod native;
 mod parts;
 mod plan;
+mod portable_stages;
 mod progress;
 mod rerun_safety;
 mod rows;
@@ -43,6 +44,7 @@ pub use pelton_observe::{Compared, compare, each_run, scaling_exponent, summaris
 pub use pelton_plan::{Drawing, Named, Planned, Switches, describe_names, list_names};
 pub use pelton_stream::set_block_bytes;
 pub use plan::{ListItem, PipelinePlan, Plan, Request, ShellOption, plan};
+pub use portable_stages::{Call, PortableStage, portable_stages};
 pub use progress::{Progress, ShowProgress};
 pub use rerun_safety::{RerunHazards, rerun_hazards};
 pub use shell::{Shell, UnknownShell};

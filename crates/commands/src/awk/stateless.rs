@@ -83,7 +83,14 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
         );
     }
     let data = Data::Text { utf8: false };
-    Ok(Stateless { data, errors, ..Stateless::lines(input, line.resume, Statuses::AnyIsTheEnd) })
+    // A line ends only where `printf` says so; ORS is refused above.
+    let prints_lines = names_in(&line.program).all(|word| word != "printf");
+    Ok(Stateless {
+        data,
+        errors,
+        prints_lines,
+        ..Stateless::lines(input, line.resume, Statuses::AnyIsTheEnd)
+    })
 }
 
 /// Declines a program that does not treat records independently, or does more than print. Returns whether it

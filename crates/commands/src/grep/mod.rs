@@ -36,7 +36,7 @@ use std::io;
 use crate::regex::Judges;
 use crate::{
     Accept, ByteMap, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, Lookup,
-    OutputFacts, Special,
+    OutputFacts, OverParts, Special,
 };
 use options::{Options, Show};
 use search::GrepKernel;
@@ -149,7 +149,10 @@ impl Command for Grep {
         let prints_records = is_filter || matches!(options.show, Show::Lines | Show::Matches);
         let lines_are_alone =
             !options.invert && !options.line_numbers && !options.offsets && options.limit.is_none();
+        let counts = options.show == Show::Count && options.limit.is_none();
+        let is_sum = counts && options.inputs.len() == 1 && !options.names;
         Facts {
+            over_parts: if is_sum { OverParts::Added } else { OverParts::Unknown },
             class: if is_filter { Class::LineFilter } else { Class::Other },
             input: InputFacts {
                 stops_early: stops_early.then_some(EarlyStop::Done),

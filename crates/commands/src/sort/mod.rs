@@ -62,7 +62,8 @@ pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
 use crate::{
-    Accept, Command, Context, Diagnostics, EarlyStop, Facts, Input, InputFacts, OutputFacts, TemporaryFiles,
+    Accept, Command, Context, Diagnostics, EarlyStop, Facts, Input, InputFacts, OutputFacts, OverParts,
+    TemporaryFiles,
 };
 
 /// 9.1 and 9.2 order versions (-V) otherwise, and 9.2 knows more suffixes (-h); keys may name both.
@@ -237,9 +238,16 @@ impl Command for Sort {
             Mode::Merge => options.inputs.len() > 1,
             Mode::Check | Mode::Report => false,
         };
+        let merging = || [vec![b"-m".to_vec()], options.resume_args.clone()].concat();
+        let reads_one = options.inputs.len() == 1;
+        let over_parts = match options.mode {
+            Mode::Sort if reads_one => OverParts::Merged(merging()),
+            _ => OverParts::Unknown,
+        };
         let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];
         Facts {
             record_end: options.terminator,
+            over_parts,
             input: InputFacts {
                 stops_early: checks.then_some(EarlyStop::Problem),
                 // Whole lines break ties between equal keys, unless the first of equals is kept, or their order, or

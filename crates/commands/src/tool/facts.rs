@@ -1,7 +1,7 @@
 //! Facts about a command for the planner.
 
 use super::interface::{Copies, Ending, FileNames, TemporaryFiles};
-use crate::ByteMap;
+use crate::{ByteMap, ByteSet};
 
 /// Facts that hold for a command with these arguments, for any data.
 ///
@@ -19,6 +19,8 @@ pub struct Facts {
     pub input: InputFacts,
     /// What it prints.
     pub output: OutputFacts,
+    /// How its outputs over parts of its input become its output over all of it.
+    pub over_parts: OverParts,
     /// How it prints diagnostics.
     pub diagnostics: Diagnostics,
     /// The program that it starts for its input and whose work its kernel does as well (`xargs grep`).
@@ -43,6 +45,7 @@ impl Default for Facts {
             record_end: b'\n',
             input: InputFacts::default(),
             output: OutputFacts::default(),
+            over_parts: OverParts::default(),
             diagnostics: Diagnostics::default(),
             child: None,
             scripts: Vec::new(),
@@ -109,6 +112,27 @@ pub enum Lines {
     Completed,
     /// The number may change.
     Changed,
+}
+
+/// How the outputs of a command over consecutive parts of its input, cut at ends of lines, become its output over
+/// all of it: what several machines need to share its work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OverParts {
+    /// In no way that is known. A command that [treats lines alike](Facts::treats_lines_alike) needs none: its outputs
+    /// follow one another.
+    #[default]
+    Unknown,
+    /// They follow one another; each is of whole lines, and has no NULs if the input has none.
+    Concatenated,
+    /// Likewise, if each part ends with a byte of the first set and begins with one of the second, wherever lines end: no run
+    /// that is one to the command lies in two parts (`tr -s`).
+    ConcatenatedBetween(ByteSet, ByteSet),
+    /// They are numbers, one on a line, and are added (`wc -l`).
+    Added,
+    /// The same command reads them, one after another (`head -n 3`, `uniq`).
+    ReadAgain,
+    /// The same command with these arguments merges them as files, in the order of the parts (`sort -m`).
+    Merged(Vec<Vec<u8>>),
 }
 
 /// How a command reads its input.

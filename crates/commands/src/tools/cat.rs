@@ -21,7 +21,7 @@ use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::bytes::translate::{ByteMapKernel, Members};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, Lines};
+use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, Lines, OverParts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -154,7 +154,9 @@ impl Command for Cat {
             return Facts { class: Class::Copy, ..Facts::default() };
         }
         let lines = if self.style.squeeze_blank { Lines::Changed } else { Lines::Kept };
-        Facts { lines, ..Facts::default() }
+        let lines_are_alone = self.style.numbering == Numbering::None && !self.style.squeeze_blank;
+        let over_parts = if lines_are_alone { OverParts::Concatenated } else { OverParts::Unknown };
+        Facts { lines, over_parts, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -19,7 +19,7 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
 use crate::tool::count;
-use crate::{Accept, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts};
+use crate::{Accept, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, OverParts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -199,7 +199,9 @@ impl Head {
 
 impl Command for Head {
     fn facts(&self) -> Facts {
+        let again = !self.but_last && self.inputs == [Input::Stdin] && self.headers != Headers::Always;
         Facts {
+            over_parts: if again { OverParts::ReadAgain } else { OverParts::Unknown },
             record_end: self.line_end,
             // With a negative count it reads to the end, but then seeks a file to the end of its output, for
             // the next reader.

@@ -19,6 +19,7 @@ use crate::{Accept, Context, Declined, Input};
 enum Id {
     /// Sets how each document is printed.
     Each,
+    Joined,
     /// `--arg NAME VALUE`: the second word parses as an operand here.
     Named,
 }
@@ -27,7 +28,7 @@ enum Id {
 const TABLE: &[Opt<Id>] = &[
     opt(Id::Each, b'c', "compact-output", Takes::Nothing),
     opt(Id::Each, b'r', "raw-output", Takes::Nothing),
-    opt(Id::Each, b'j', "join-output", Takes::Nothing),
+    opt(Id::Joined, b'j', "join-output", Takes::Nothing),
     opt(Id::Each, b'a', "ascii-output", Takes::Nothing),
     opt(Id::Each, b'S', "sort-keys", Takes::Nothing),
     opt(Id::Each, b'M', "monochrome-output", Takes::Nothing),
@@ -101,6 +102,7 @@ pub(super) fn stateless(args: &[Vec<u8>], _context: &Context) -> Accept<Stateles
     Ok(Stateless {
         data: Data::Json,
         errors: Errors::ByLine { blank: 0 },
+        prints_lines: !parsed.has(Id::Joined),
         ..Stateless::lines(input, own, Statuses::First)
     })
 }

@@ -19,7 +19,7 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::count;
-use crate::{Accept, Command, Context, Declined, Ending, Facts, Input, InputFacts, OutputFacts};
+use crate::{Accept, Command, Context, Declined, Ending, Facts, Input, InputFacts, OutputFacts, OverParts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -206,7 +206,9 @@ impl Command for Tail {
             true => Ending::Bytes(self.count),
             false => Ending::Records { count: self.count, end: self.line_end },
         };
+        let again = self.inputs == [Input::Stdin] && self.headers != Headers::Always;
         Facts {
+            over_parts: if again { OverParts::ReadAgain } else { OverParts::Unknown },
             record_end: self.line_end,
             input: InputFacts { needed_end: Some(needed_end), ..InputFacts::default() },
             output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },

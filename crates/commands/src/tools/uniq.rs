@@ -18,7 +18,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::sort::{LineLength, each_line, push_count};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Command, Context, Declined, Facts, Input};
+use crate::{Accept, Charset, Command, Context, Declined, Facts, Input, OverParts};
 
 /// The position of empty lines with `-D`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -325,7 +325,11 @@ pub struct Uniq {
 
 impl Command for Uniq {
     fn facts(&self) -> Facts {
-        Facts { record_end: self.options.terminator, ..Facts::default() }
+        let options = &self.options;
+        let keeps_firsts = options.single && options.one_of_many && !options.others_of_many;
+        let prints_only = !options.counted && options.delimit.is_none() && options.inputs.len() == 1;
+        let over_parts = if keeps_firsts && prints_only { OverParts::ReadAgain } else { OverParts::Unknown };
+        Facts { record_end: options.terminator, over_parts, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

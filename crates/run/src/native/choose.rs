@@ -92,6 +92,17 @@ pub fn each_pipeline(
     }
 }
 
+/// Returns the stages of a pipeline as the planner sees them.
+pub(crate) fn candidates(
+    stages: &[StagePlan],
+    around: &Surroundings<'_>,
+    detector: &mut Detector<'_>,
+) -> Vec<Candidate> {
+    let position = |at: usize| Position { first: at == 0, last: at + 1 == stages.len() };
+    let understood = stages.iter().enumerate();
+    understood.map(|(at, stage)| understand(stage, position(at), around, detector).0).collect()
+}
+
 /// Plans one pipeline for native running.
 pub fn plan_pipeline(
     stages: &[StagePlan],

@@ -26,6 +26,8 @@ pub struct Stateless {
     pub errors: Errors,
     /// Whether it may run on a part of its input more than once: it only prints.
     pub only_prints: bool,
+    /// Whether it prints whole lines for whole lines.
+    pub prints_lines: bool,
 }
 
 /// How a command reports an error.
@@ -77,7 +79,15 @@ pub enum Data {
 impl Stateless {
     /// Makes the properties for any lines.
     pub(crate) fn lines(input: Input, args: Vec<Vec<u8>>, statuses: Statuses) -> Self {
-        Stateless { input, args, statuses, data: Data::Bytes, errors: Errors::Alike, only_prints: true }
+        Stateless {
+            input,
+            args,
+            statuses,
+            data: Data::Bytes,
+            errors: Errors::Alike,
+            only_prints: true,
+            prints_lines: true,
+        }
     }
 }
 

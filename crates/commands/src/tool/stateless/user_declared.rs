@@ -45,6 +45,7 @@ impl Declared {
             data: Data::Bytes,
             errors: Errors::Alike,
             only_prints: false,
+            prints_lines: false,
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::tool::{busybox, uutils};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Parallel, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Command, Context, Declined, Facts, Input, Lines};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines, OverParts};
 use fields::FieldsKernel;
 use list::List;
 
@@ -183,9 +183,12 @@ impl Command for Cut {
                 *only_delimited || makes_lines
             }
         };
+        let makes_nul =
+            matches!(&self.mode, Mode::Fields { output_delimiter, .. } if output_delimiter.contains(&0));
         Facts {
             lines: if changes_lines { Lines::Changed } else { Lines::Completed },
             record_end: self.line_end,
+            over_parts: if makes_nul { OverParts::Unknown } else { OverParts::Concatenated },
             ..Facts::default()
         }
     }

@@ -18,7 +18,7 @@ use std::io;
 
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, Lines};
+use crate::{Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, Lines, OverParts};
 use sets::Set;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -226,7 +226,8 @@ impl Command for Tr {
         }
         let (creates, removes) = (self.map.creates(), self.map.removes().union(&self.squeezed));
         let lines_stay = !creates.contains(b'\n') && !removes.contains(b'\n');
-        Facts { lines: if lines_stay { Lines::Kept } else { Lines::Changed }, ..Facts::default() }
+        let lines = if lines_stay { Lines::Kept } else { Lines::Changed };
+        Facts { lines, over_parts: self.over_parts(), ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -239,6 +240,23 @@ impl Command for Tr {
             return Ok(Box::new(map));
         }
         Ok(Box::new(SqueezeKernel::new(map, &self.map, &self.squeezed)))
+    }
+}
+
+impl Tr {
+    /// Returns what squeezing does with parts: a part may not begin within a run, which a byte that is deleted does not end;
+    /// and its output has to end with a newline.
+    fn over_parts(&self) -> OverParts {
+        let ends_run = |byte: u8| {
+            let to = self.map.to[usize::from(byte)];
+            !self.map.deleted.contains(byte) && !self.squeezed.contains(to)
+        };
+        let makes_line =
+            |byte: u8| self.map.to[usize::from(byte)] == b'\n' && !self.map.deleted.contains(byte);
+        match self.map.creates().contains(0) {
+            true => OverParts::Unknown,
+            false => OverParts::ConcatenatedBetween(ByteSet::where_(makes_line), ByteSet::where_(ends_run)),
+        }
     }
 }
 

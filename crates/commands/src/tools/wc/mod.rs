@@ -15,7 +15,7 @@ use std::io;
 
 use crate::locale::characters::Classes;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, Charset, Command, Context, Declined, Facts, Input, OutputFacts};
+use crate::{Accept, Charset, Command, Context, Declined, Facts, Input, OutputFacts, OverParts};
 use counts::{Counter, Counts, Kinds};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,7 +183,9 @@ impl Command for Wc {
     fn facts(&self) -> Facts {
         let Columns { lines, words, chars, width, .. } = self.columns;
         let only_bytes = !(lines || words || width || chars && self.utf8);
+        let is_sum = self.columns.count() == 1 && !width && self.inputs == [Input::Stdin];
         Facts {
+            over_parts: if is_sum { OverParts::Added } else { OverParts::Unknown },
             output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
             no_gain_alone: only_bytes.then_some(
                 "by itself it would gain nothing: it only counts bytes, and the real one does that as well",

@@ -1,0 +1,389 @@
+//! `pelton run --on TARGET`: the same pipeline on several workers; `pelton plan` and `pelton worker`, for engines that start
+//! workers themselves.
+
+use crate::ending::Ending;
+use crate::failure::Failure;
+use crate::output;
+use crate::shared_options::SourceArgs;
+use crate::size::parse_size;
+use crate::source::Source;
+use crate::terminal;
+use clap::Args;
+use pelton_distribute::{
+    Check, Ended, Event, Job, JobError, Launcher, Outcome, PartStatus, Piece, Tool, Work, check_machine,
+    finish, parts, run_part, run_parts,
+};
+use pelton_run::{Environment, Plan, Request};
+use pelton_sys::signals::{self, Requests};
+use pelton_sys::spawn::dies_with;
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Less input than this is not divided, unless the size of a part is given.
+const WORTH_BYTES: u64 = 64 << 20;
+/// Parts are not made smaller than this by themselves: a worker costs about 10 ms.
+const PART_BYTES_MIN: u64 = 16 << 20;
+/// Nor larger.
+const PART_BYTES_MAX: u64 = 256 << 20;
+/// More files are not given to one command that merges them.
+const PARTS_MAX: u64 = 1000;
+
+/// Where the workers are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Processes on this machine: how many.
+    Local(usize),
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "a target is wanted: local:N, for N workers on this machine".to_owned();
+        let number = text.strip_prefix("local:").ok_or_else(wrong)?;
+        match number.parse() {
+            Ok(workers @ 1..=1024) => Ok(Target::Local(workers)),
+            _ => Err("local:N wants 1 to 1024 workers".to_owned()),
+        }
+    }
+}
+
+/// How a pipeline runs on several workers.
+#[derive(Args, Default)]
+pub struct OnArgs {
+    /// Run it on several workers, each on parts of the input: local:N, for N processes on this machine. The same bytes and
+    /// the same status; what cannot be divided runs here as without it, and says why (docs/workers.md)
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["faithful", "stats", "strict", "check", "progress"])]
+    pub on: Option<Target>,
+
+    /// Keep the outputs of the parts in DIR, and go on from those that are there: after an interrupt, say
+    /// [default: a new directory in $TMPDIR, removed at the end]
+    #[arg(long, value_name = "DIR", requires = "on")]
+    pub work_dir: Option<PathBuf>,
+
+    /// Cut the input into parts of about SIZE [default: a quarter of a worker's share, 16M to 256M; nothing below 64M]
+    #[arg(long, value_name = "SIZE", requires = "on", value_parser = parse_size)]
+    pub part_size: Option<u64>,
+}
+
+/// Write the plan of a pipeline for workers that something else starts, and print its file.
+///
+/// Then `pelton worker --plan FILE --part I` runs part I, from 0 on, anywhere that sees the same files and the same
+/// directory; and `pelton run --on local:1 --work-dir DIR TEXT` merges what they made.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  pelton plan --work-dir w 'grep ERROR big.log | sort | uniq -c'
+  seq 0 11 | xargs -P 4 -I I pelton worker --plan w/plan.json --part I
+  pelton run --on local:1 --work-dir w 'grep ERROR big.log | sort | uniq -c'")]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The directory for the plan and the outputs of the parts; it is made
+    #[arg(long, value_name = "DIR")]
+    pub work_dir: PathBuf,
+
+    /// Cut the input into parts of about SIZE
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64M")]
+    pub part_size: u64,
+}
+
+/// Run one part of a plan, and commit its output beside the plan.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  pelton worker --plan w/plan.json --part 3
+  pelton worker --plan w/plan.json --check   whether this machine may work on it")]
+pub struct WorkerArgs {
+    /// The plan, as `pelton plan` wrote it
+    #[arg(long, value_name = "FILE")]
+    pub plan: PathBuf,
+
+    /// The part, from 0 on
+    #[arg(long, value_name = "I", required_unless_present = "check")]
+    pub part: Option<usize>,
+
+    /// Only compare this machine with that of the plan: pelton, the tools, the input. Status 1 if something differs
+    #[arg(long, conflicts_with = "part")]
+    pub check: bool,
+
+    /// End with the process that started this one
+    #[arg(long, hide = true)]
+    pub tied: bool,
+}
+
+/// Runs a text on workers; `None` if it cannot be divided, and says why.
+pub fn run(
+    target: &Target,
+    args: &OnArgs,
+    source: &Source,
+    environment: &Environment,
+) -> Result<Option<Ending>, Failure> {
+    let Source::Text(request, plan) = source else {
+        return Err(Failure::new("--on divides shell text, and a command given as words is none")
+            .with_help("the pipeline in one word: pelton run --on local:4 'grep ERROR big.log | sort'"));
+    };
+    let Target::Local(workers) = target;
+    match job(request, plan, environment, *workers, args.part_size) {
+        Ok(job) => on_workers(&job, *workers, args.work_dir.as_deref()),
+        Err(reason) => Ok(alone(&reason)),
+    }
+}
+
+/// Says why a text runs on this machine alone.
+fn alone(reason: &str) -> Option<Ending> {
+    terminal::say(&format!("pelton: runs here, undivided, because of {reason}\n"));
+    None
+}
+
+fn on_workers(job: &Job, workers: usize, work_dir: Option<&Path>) -> Result<Option<Ending>, Failure> {
+    let work = WorkDirectory::of(work_dir)?;
+    let plan = job.write(&work.path).map_err(unusable)?;
+    let pelton = own_program()?;
+    let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
+    let launcher = LocalWorkers { pelton: &pelton, plan: &plan };
+    let mut tell = |event: Event, _| {
+        if let Event::Failed { part, how } = event {
+            terminal::say(&format!(
+                "pelton: the worker of part {part} ended with {how}; it is tried again\n"
+            ));
+        }
+    };
+    match run_parts(job, &work.path, workers, &launcher, &|| requests.has_any(), &mut tell) {
+        Outcome::Done(results) => {
+            let ended = watched(requests, &work, |started| {
+                finish(job, &work.path, &results, &pelton, &mut io::stdout().lock(), started)
+            });
+            Ok(Some(
+                match ended.map_err(|error| Failure::io("cannot merge the outputs of the parts", &error))? {
+                    Ended::Status(status) => Ending::Status(status),
+                    Ended::Signal(signal) => Ending::Signal(signal),
+                },
+            ))
+        }
+        Outcome::Unsure(reason) => Ok(alone(&reason)),
+        Outcome::Failed(how) => Err(Failure::new(format!("cannot finish on workers: {how}"))
+            .with_help("nothing was printed; without --on it runs on this machine alone")),
+        Outcome::Stopped => Ok(requests.taken().first().map(|signal| Ending::Signal(*signal))),
+    }
+}
+
+/// Merges while signals are watched: one ends the process that merges, and this one.
+fn watched<T>(
+    requests: Requests,
+    work: &WorkDirectory,
+    merge: impl FnOnce(&mut dyn FnMut(u32)) -> io::Result<T>,
+) -> io::Result<T> {
+    let merging = Arc::new(AtomicU32::new(0));
+    let (seen, temporary) = (Arc::clone(&merging), work.temporary.then(|| work.path.clone()));
+    std::thread::spawn(move || {
+        while !requests.has_any() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let signal = requests.taken().first().copied().unwrap_or(15);
+        let process = seen.load(Ordering::Relaxed);
+        if process != 0 {
+            signals::send(process, signal);
+        }
+        if let Some(path) = temporary {
+            let _ = std::fs::remove_dir_all(path);
+        }
+        signals::die_by(signal);
+    });
+    merge(&mut |process| merging.store(process, Ordering::Relaxed))
+}
+
+/// Workers that are processes of this machine.
+struct LocalWorkers<'a> {
+    pelton: &'a Path,
+    plan: &'a Path,
+}
+
+impl Launcher for LocalWorkers<'_> {
+    fn start(&self, part: usize) -> io::Result<Child> {
+        let mut command = Command::new(self.pelton);
+        command.arg("worker").arg("--tied").arg("--plan").arg(self.plan).arg("--part").arg(part.to_string());
+        command.stdin(Stdio::null()).spawn()
+    }
+}
+
+/// The directory of a job's files.
+struct WorkDirectory {
+    path: PathBuf,
+    temporary: bool,
+}
+
+impl WorkDirectory {
+    fn of(given: Option<&Path>) -> Result<Self, Failure> {
+        let path = match given {
+            Some(given) => given.to_owned(),
+            None => std::env::temp_dir().join(format!("pelton-parts-{}", std::process::id())),
+        };
+        let cannot = |error: io::Error| Failure::io(format!("cannot make `{}`", path.display()), &error);
+        std::fs::create_dir_all(&path).map_err(cannot)?;
+        let path = path.canonicalize().map_err(cannot)?;
+        Ok(WorkDirectory { path, temporary: given.is_none() })
+    }
+}
+
+impl Drop for WorkDirectory {
+    fn drop(&mut self) {
+        if self.temporary {
+            // What is left there does no harm.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+fn unusable(error: JobError) -> Failure {
+    Failure::new(error.0).with_help("another --work-dir, or an empty one")
+}
+
+fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::io("cannot find pelton's own program", &error))
+}
+
+/// Makes the job of a text, or says why it cannot be divided, to follow 'because of'.
+fn job(
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+    workers: usize,
+    part_size: Option<u64>,
+) -> Result<Job, String> {
+    let stages = pelton_run::portable_stages(plan, request, environment)?;
+    let work = Work::of(&stages)?;
+    let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
+    let directory = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
+    let named = |path: &Path, error: &io::Error| format!("the input {}: {error}", path.display());
+    let described =
+        |path: &PathBuf| pelton_distribute::InputFile::of(path).map_err(|error| named(path, &error));
+    let inputs = work.files.iter().map(described).collect::<Result<Vec<_>, _>>()?;
+    let bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
+    if part_size.is_none() && bytes < WORTH_BYTES {
+        return Err(format!("its input, which is small: {bytes} bytes"));
+    }
+    let share = bytes / (4 * workers as u64);
+    let usual = share.clamp(PART_BYTES_MIN, PART_BYTES_MAX);
+    let part_bytes = part_size.unwrap_or(usual).max(bytes / PARTS_MAX + 1);
+    let parts = parts(&work.files, part_bytes, &work.cuts)
+        .map_err(|error| format!("an input that cannot be read: {error}"))?;
+    if parts.len() < 2 {
+        return Err("its input, which is one part".into());
+    }
+    let tool = |path: &PathBuf| Tool::of(path).map_err(|error| format!("{}: {error}", path.display()));
+    Ok(Job {
+        format: Job::format(),
+        pelton: env!("CARGO_PKG_VERSION").to_owned(),
+        text: text.to_owned(),
+        shell: request.shell.path.display().to_string(),
+        directory,
+        variables: Job::variables_here(),
+        inputs,
+        parts,
+        stages: work.stages.join(" | "),
+        check: work.check,
+        status: work.status,
+        may_suffice: work.may_suffice,
+        merge: work.merge,
+        end: work.end,
+        tools: work.programs.iter().map(tool).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Tells how a text would be divided.
+pub fn explained(
+    target: &Target,
+    part_size: Option<u64>,
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+) -> Result<String, Failure> {
+    let Target::Local(workers) = target;
+    let job = match job(request, plan, environment, *workers, part_size) {
+        Ok(job) => job,
+        Err(reason) => return Ok(format!("it runs here, undivided, because of {reason}\n")),
+    };
+    let stages = pelton_run::portable_stages(plan, request, environment).unwrap_or_default();
+    let why_end = Work::of(&stages).ok().and_then(|work| work.why_end);
+    let sizes: Vec<u64> =
+        job.parts.iter().map(|part| part.iter().map(|Piece { from, to, .. }| to - from).sum()).collect();
+    let (least, most) = (sizes.iter().min().unwrap_or(&0), sizes.iter().max().unwrap_or(&0));
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let of = match job.inputs.as_slice() {
+        [one] => one.path.display().to_string(),
+        several => format!("{} files", several.len()),
+    };
+    let count = sizes.len();
+    let _ = writeln!(
+        text,
+        "Parts      {count} of {of}, {least} to {most} bytes each, for {workers} workers here"
+    );
+    let _ = writeln!(text, "On each    {}", job.stages);
+    let _ = writeln!(text, "Merged     {}", job.merge.describe());
+    let end = job.end.as_deref().unwrap_or("nothing more");
+    let _ = writeln!(text, "Then here  {end}");
+    if let Some(reason) = why_end {
+        let _ = writeln!(text, "           because of {reason}");
+    }
+    let _ = writeln!(text, "Undivided  {}", undivided(&job));
+    Ok(text)
+}
+
+/// Says when the whole text runs here after all.
+fn undivided(job: &Job) -> String {
+    let check = match job.check {
+        Check::Bytes => "",
+        Check::NoNul => ", or holds a NUL",
+        Check::Utf8 => ", or holds a NUL or bytes that are no UTF-8",
+    };
+    let status = match job.status {
+        PartStatus::Success => "another status than 0",
+        PartStatus::Found => "a status above 1",
+    };
+    format!("if a part prints a message, ends with {status}{check}: nothing is printed before that is known")
+}
+
+/// Writes a plan.
+pub fn plan(args: &PlanArgs) -> Result<Ending, Failure> {
+    let environment = Environment::inherit();
+    let Source::Text(request, plan) = Source::resolve(&args.source, &environment)? else {
+        return Err(
+            Failure::new("a command given as words has no plan").with_help("the pipeline in one word")
+        );
+    };
+    let job = job(&request, &plan, &environment, 1, Some(args.part_size))
+        .map_err(|reason| Failure::new(format!("it cannot be divided, because of {reason}")))?;
+    std::fs::create_dir_all(&args.work_dir)
+        .map_err(|error| Failure::io(format!("cannot make `{}`", args.work_dir.display()), &error))?;
+    let path = job.write(&args.work_dir).map_err(unusable)?;
+    output::print(&format!("{}\n{} parts\n", path.display(), job.parts.len()), "the plan's file")?;
+    Ok(Ending::Status(0))
+}
+
+/// Works on one part.
+pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
+    let parent = std::os::unix::process::parent_id();
+    if args.tied && !dies_with(parent) {
+        return Ok(Ending::Status(1));
+    }
+    let job = Job::read(&args.plan).map_err(|error| Failure::new(error.0))?;
+    let Some(part) = args.part else {
+        let found = check_machine(&job);
+        let text: String = found.iter().map(|line| format!("{line}\n")).collect();
+        output::print(&text, "what differs")?;
+        return Ok(Ending::Status(i32::from(!found.is_empty())));
+    };
+    let work = args.plan.parent().filter(|work| !work.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let work =
+        work.canonicalize().map_err(|error| Failure::io("cannot find the plan's directory", &error))?;
+    run_part(&job, &work, part, &own_program()?).map_err(Failure::new)?;
+    Ok(Ending::Status(0))
+}

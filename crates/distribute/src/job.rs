@@ -1,0 +1,246 @@
+//! A job as data: what the driver writes once as `plan.json`, and what each worker reads; and the result of a part.
+
+use crate::cut::Piece;
+use crate::work::{Check, Merge, PartStatus};
+use serde::{Deserialize, Serialize};
+use std::hash::{DefaultHasher, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// Variables that change what tools print.
+const VARIABLES: [&str; 17] = [
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "TZ",
+    "POSIXLY_CORRECT",
+    "GREP_COLORS",
+    "GREP_OPTIONS",
+    "AWKPATH",
+    "GAWK_READ_TIMEOUT",
+    "MAWK_LONG_OPTIONS",
+    "WHINY_USERS",
+    "_POSIX2_VERSION",
+];
+
+/// A pipeline over the parts of its input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The version of this format.
+    pub format: u32,
+    /// The version of pelton.
+    pub pelton: String,
+    /// The text as the user gave it.
+    pub text: String,
+    /// The shell that runs it.
+    pub shell: String,
+    /// The directory of relative names.
+    pub directory: PathBuf,
+    /// The variables that change what tools print, as set for the driver; `null`: not set.
+    pub variables: Vec<(String, Option<String>)>,
+    /// The input files.
+    pub inputs: Vec<InputFile>,
+    /// The parts, in order.
+    pub parts: Vec<Vec<Piece>>,
+    /// The stages that run on each part, which is their standard input.
+    pub stages: String,
+    /// Which bytes a part may hold.
+    pub check: Check,
+    /// Which statuses a part may end with.
+    pub status: PartStatus,
+    /// Whether a part may end before its input, and then no later part is needed.
+    pub may_suffice: bool,
+    /// How the outputs of the parts become one.
+    pub merge: Merge,
+    /// The stages that read the merged output on the driver's machine.
+    pub end: Option<String>,
+    /// The programs of the stages on the parts.
+    pub tools: Vec<Tool>,
+}
+
+/// An input file as the driver saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Its name.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// When it was modified last, in ns since 1970.
+    pub modified_ns: u64,
+}
+
+impl InputFile {
+    /// Describes a file as it is now.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no regular file.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let found = std::fs::metadata(path)?;
+        if !found.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        let modified = found.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(InputFile {
+            path: path.to_owned(),
+            bytes: found.len(),
+            modified_ns: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+/// A program of a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Where the driver found it.
+    pub path: PathBuf,
+    /// A hash of its content.
+    pub hash: String,
+}
+
+impl Tool {
+    /// Describes a program as it is now.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        Ok(Tool { path: path.to_owned(), hash: hash(&std::fs::read(path)?) })
+    }
+}
+
+/// Returns a hash of bytes: equal for equal ones with the same pelton.
+fn hash(bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Why a job file cannot be used.
+#[derive(Debug)]
+pub struct JobError(pub String);
+
+impl Job {
+    /// Returns the variables of this process that change what tools print.
+    pub fn variables_here() -> Vec<(String, Option<String>)> {
+        VARIABLES.iter().map(|name| ((*name).to_owned(), std::env::var(name).ok())).collect()
+    }
+
+    /// Returns the number of the format.
+    pub fn format() -> u32 {
+        FORMAT
+    }
+
+    /// Reads a job.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of another version.
+    pub fn read(path: &Path) -> Result<Self, JobError> {
+        let shown = path.display();
+        let text = std::fs::read(path).map_err(|error| JobError(format!("cannot read {shown}: {error}")))?;
+        let job: Job = serde_json::from_slice(&text)
+            .map_err(|error| JobError(format!("{shown} is no plan of pelton: {error}")))?;
+        if job.format != FORMAT {
+            return Err(JobError(format!(
+                "{shown} has format {}, and this pelton reads {FORMAT}",
+                job.format
+            )));
+        }
+        Ok(job)
+    }
+
+    /// Returns what the job is known by: the same for the same text, tools and inputs.
+    pub fn identity(&self) -> String {
+        hash(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// Writes it into the work directory, unless the same one is there already. Returns its file.
+    ///
+    /// # Errors
+    /// If it cannot be written, or another job is there.
+    pub fn write(&self, work: &Path) -> Result<PathBuf, JobError> {
+        let path = work.join("plan.json");
+        if path.exists() {
+            let before = Job::read(&path)?;
+            return match before.identity() == self.identity() {
+                true => Ok(path),
+                false => Err(JobError(format!(
+                    "{} holds the parts of another text, or its input, tools or environment have changed",
+                    work.display()
+                ))),
+            };
+        }
+        let cannot = |error: io::Error| JobError(format!("cannot write {}: {error}", path.display()));
+        let text = serde_json::to_vec_pretty(self).map_err(|error| cannot(error.into()))?;
+        let new = work.join("plan.json.new");
+        write_durably(&new, &text).and_then(|()| std::fs::rename(&new, &path)).map_err(cannot)?;
+        Ok(path)
+    }
+
+    /// Returns the result of a part that is done, if it is one of this job.
+    pub fn result(&self, work: &Path, part: usize) -> Option<PartResult> {
+        let text = std::fs::read(PartResult::path(work, part)).ok()?;
+        let result: PartResult = serde_json::from_slice(&text).ok()?;
+        let output = std::fs::metadata(work.join(&result.output)).ok()?;
+        (result.job == self.identity() && output.len() == result.bytes).then_some(result)
+    }
+}
+
+/// What a worker writes when a part is done: its existence commits the part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartResult {
+    /// The identity of the job.
+    pub job: String,
+    /// The name of the file with its output, beside it.
+    pub output: String,
+    /// The size of that file.
+    pub bytes: u64,
+    /// The exit status of the last stage.
+    pub status: i32,
+    /// Whether it ended before its input.
+    pub ended_early: bool,
+    /// Why the whole text should run on one machine, if so.
+    pub unsure: Option<String>,
+    /// Where it ran: host and process.
+    pub worker: String,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl PartResult {
+    /// Returns the file that holds the result of a part.
+    pub fn path(work: &Path, part: usize) -> PathBuf {
+        work.join(format!("part-{part:06}.json"))
+    }
+
+    /// Commits it, unless another attempt did before: then its output goes.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn commit(&self, work: &Path, part: usize) -> io::Result<()> {
+        let new = work.join(format!("{}.json", self.output));
+        write_durably(&new, &serde_json::to_vec(self)?)?;
+        let linked = std::fs::hard_link(&new, PartResult::path(work, part));
+        std::fs::remove_file(&new)?;
+        match linked {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                std::fs::remove_file(work.join(&self.output))
+            }
+            other => other,
+        }
+    }
+}
+
+fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write as _;
+    let mut file = std::fs::File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

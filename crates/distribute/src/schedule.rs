@@ -1,0 +1,214 @@
+//! Which part runs when: every part is done once, a failed one is tried again, a slow one gets a second copy.
+
+use crate::job::{Job, PartResult};
+use std::io;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// How often a part is tried.
+const ATTEMPTS_MAX: usize = 3;
+/// A part that takes this many times the median gets a second copy.
+const SLOW: f64 = 3.0;
+/// Below this, no part is slow.
+const SLOW_SECONDS_MIN: f64 = 2.0;
+/// How often workers are looked at.
+const TICK: Duration = Duration::from_millis(4);
+
+/// Starts the worker of a part.
+pub trait Launcher {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    fn start(&self, part: usize) -> io::Result<Child>;
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A part is done.
+    Done(PartResult),
+    /// A worker ended without a result.
+    Failed {
+        /// The part.
+        part: usize,
+        /// How, in words.
+        how: String,
+    },
+    /// A part takes much longer than the others: it runs a second time.
+    SecondCopy {
+        /// The part.
+        part: usize,
+    },
+}
+
+/// How far the parts are.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Parts that are done.
+    pub done: usize,
+    /// All parts.
+    pub all: usize,
+    /// Workers that run.
+    pub running: usize,
+}
+
+/// How the parts ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// With these results, in order; fewer than there are parts if the last of them suffices.
+    Done(Vec<PartResult>),
+    /// Why the whole text should run on one machine.
+    Unsure(String),
+    /// A part failed every time: how.
+    Failed(String),
+    /// It was asked to stop.
+    Stopped,
+}
+
+struct Running {
+    part: usize,
+    child: Child,
+    since: Instant,
+}
+
+/// Kills what still runs, whichever way the parts end.
+struct Workers(Vec<Running>);
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for running in &mut self.0 {
+            // It may have ended by itself.
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+    }
+}
+
+/// Runs all parts that are not done yet, `workers` at a time.
+pub fn run_parts(
+    job: &Job,
+    work: &Path,
+    workers: usize,
+    launcher: &dyn Launcher,
+    stop: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(Event, Progress),
+) -> Outcome {
+    let mut parts = Parts::of(job, work);
+    let mut running = Workers(Vec::new());
+    loop {
+        if stop() {
+            return Outcome::Stopped;
+        }
+        if let Some(reason) = parts.unsure() {
+            return Outcome::Unsure(reason);
+        }
+        let needed = parts.needed();
+        if (0..needed).all(|part| parts.results[part].is_some()) {
+            return Outcome::Done(parts.results.into_iter().take(needed).flatten().collect());
+        }
+        running.0.retain_mut(|one| one.part < needed && parts.results[one.part].is_none() || !end(one));
+        while running.0.len() < workers {
+            let Some((part, is_copy)) = parts.next(&running.0, needed) else { break };
+            match launcher.start(part) {
+                Ok(child) => running.0.push(Running { part, child, since: Instant::now() }),
+                Err(error) => return Outcome::Failed(format!("cannot start a worker: {error}")),
+            }
+            parts.attempts[part] += 1;
+            if is_copy {
+                tell(Event::SecondCopy { part }, parts.progress(running.0.len()));
+            }
+        }
+        std::thread::sleep(TICK);
+        let mut ended = Vec::new();
+        running.0.retain_mut(|one| match one.child.try_wait() {
+            Ok(None) => true,
+            ending => {
+                ended.push((one.part, ending, one.since));
+                false
+            }
+        });
+        for (part, ending, since) in ended {
+            parts.results[part] = parts.results[part].take().or_else(|| job.result(work, part));
+            let left = parts.progress(running.0.len());
+            if let Some(result) = parts.results[part].clone() {
+                parts.seconds.push(since.elapsed().as_secs_f64());
+                tell(Event::Done(result), left);
+                continue;
+            }
+            let how = ending.map_or_else(
+                |error| error.to_string(),
+                |status| status.map_or_else(String::new, |status| status.to_string()),
+            );
+            tell(Event::Failed { part, how: how.clone() }, left);
+            let has_copy = running.0.iter().any(|one| one.part == part);
+            if parts.attempts[part] >= ATTEMPTS_MAX && !has_copy {
+                return Outcome::Failed(format!(
+                    "part {part} failed {ATTEMPTS_MAX} times, the last time with {how}"
+                ));
+            }
+        }
+    }
+}
+
+/// Ends a worker that is not needed any more.
+fn end(running: &mut Running) -> bool {
+    let _ = running.child.kill();
+    let _ = running.child.wait();
+    true
+}
+
+struct Parts {
+    results: Vec<Option<PartResult>>,
+    attempts: Vec<usize>,
+    /// How long each part took.
+    seconds: Vec<f64>,
+    may_suffice: bool,
+}
+
+impl Parts {
+    fn of(job: &Job, work: &Path) -> Self {
+        let count = job.parts.len();
+        Parts {
+            results: (0..count).map(|part| job.result(work, part)).collect(),
+            attempts: vec![0; count],
+            seconds: Vec::new(),
+            may_suffice: job.may_suffice,
+        }
+    }
+
+    fn unsure(&self) -> Option<String> {
+        self.results.iter().flatten().find_map(|result| result.unsure.clone())
+    }
+
+    /// Returns how many parts are needed, from the first on.
+    fn needed(&self) -> usize {
+        let suffices = |result: &Option<PartResult>| result.as_ref().is_some_and(|result| result.ended_early);
+        let first = self.results.iter().position(suffices).filter(|_| self.may_suffice);
+        first.map_or(self.results.len(), |first| first + 1)
+    }
+
+    /// Returns the next part to start, and whether it is a second copy.
+    fn next(&self, running: &[Running], needed: usize) -> Option<(usize, bool)> {
+        let runs = |part: usize| running.iter().filter(|one| one.part == part).count();
+        let waits = |part: &usize| self.results[*part].is_none() && runs(*part) == 0;
+        if let Some(part) = (0..needed).find(waits) {
+            return Some((part, false));
+        }
+        let mut seconds = self.seconds.clone();
+        seconds.sort_by(f64::total_cmp);
+        let median = *seconds.get(seconds.len() / 2)?;
+        let limit = (SLOW * median).max(SLOW_SECONDS_MIN);
+        let is_slow = |one: &&Running| {
+            runs(one.part) == 1
+                && self.attempts[one.part] < ATTEMPTS_MAX
+                && one.since.elapsed().as_secs_f64() > limit
+        };
+        running.iter().find(is_slow).map(|one| (one.part, true))
+    }
+
+    fn progress(&self, running: usize) -> Progress {
+        Progress { done: self.results.iter().flatten().count(), all: self.results.len(), running }
+    }
+}
