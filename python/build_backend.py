@@ -197,6 +197,16 @@ def _tags(path: Path, machine: str) -> list[str]:
     return [f"linux_{machine}"]
 
 
+def _extras(text: str) -> "list[str]":
+    """Returns the fields of the optional dependencies."""
+    lines = []
+    for body in re.findall(r"^\[project\.optional-dependencies\]\n(.*?)\n\n", text, re.M | re.S):
+        for name, listed in re.findall(r"^(\w+) = \[(.*)\]$", body, re.M):
+            lines.append(f"Provides-Extra: {name}")
+            lines += [f"Requires-Dist: {one}; extra == '{name}'" for one in re.findall(r'"([^"]+)"', listed)]
+    return lines
+
+
 def _metadata(version: str) -> bytes:
     """Returns the fields of pyproject.toml, in the form that wheels have. A test compares them."""
     text = (HERE / "pyproject.toml").read_text(encoding="utf-8")
@@ -221,6 +231,7 @@ def _metadata(version: str) -> bytes:
         *[f"License-File: {name}" for name in LICENCES],
         *[f"Classifier: {entry}" for entry in entries("classifiers")],
         f"Requires-Python: {field('requires-python')}",
+        *_extras(text),
         "Description-Content-Type: text/markdown",
         "",
         (HERE / "README.md").read_text(encoding="utf-8"),

@@ -235,8 +235,14 @@ fn waiting(place: &Place) -> std::process::Child {
 }
 
 fn begun(place: &Place) -> usize {
+    stages(place).len()
+}
+
+/// Returns the processes of the stage on the parts.
+fn stages(place: &Place) -> Vec<u32> {
     let names = std::fs::read_dir(place.path()).expect("a directory").flatten();
-    names.filter(|entry| entry.file_name().to_string_lossy().starts_with("begun.")).count()
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter_map(|name| name.strip_prefix("begun.")?.parse().ok()).collect()
 }
 
 /// Returns the workers of a driver.
@@ -267,7 +273,6 @@ fn an_interrupt_ends_all_workers_and_leaves_nothing() {
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("ended");
     let status = child.wait().expect("it ends");
     assert_eq!(status.signal(), Some(15), "{status}");
-    std::fs::write(place.path().join("go"), "").expect("written");
     wait_until("no worker runs", || started.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }

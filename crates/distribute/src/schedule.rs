@@ -3,7 +3,6 @@
 use crate::job::{Job, PartResult};
 use std::io;
 use std::path::Path;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// How often a part is tried.
@@ -15,13 +14,27 @@ const SLOW_SECONDS_MIN: f64 = 2.0;
 /// How often workers are looked at.
 const TICK: Duration = Duration::from_millis(4);
 
-/// Starts the worker of a part.
+/// Starts workers.
 pub trait Launcher {
-    /// Starts it.
+    /// Returns how many parts may run at a time, as far as known now.
+    fn room(&mut self) -> usize;
+
+    /// Starts a worker for a part.
     ///
     /// # Errors
     /// If it cannot be started.
-    fn start(&self, part: usize) -> io::Result<Child>;
+    fn start(&mut self, part: usize) -> io::Result<Box<dyn Attempt>>;
+
+    /// Returns why no worker can be started any more, if so.
+    fn failure(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// A worker that runs a part. It ends with this value.
+pub trait Attempt {
+    /// Returns how it ended, if it has: in words.
+    fn ended(&mut self) -> Option<String>;
 }
 
 /// What happened.
@@ -69,34 +82,20 @@ pub enum Outcome {
 
 struct Running {
     part: usize,
-    child: Child,
+    attempt: Box<dyn Attempt>,
     since: Instant,
 }
 
-/// Kills what still runs, whichever way the parts end.
-struct Workers(Vec<Running>);
-
-impl Drop for Workers {
-    fn drop(&mut self) {
-        for running in &mut self.0 {
-            // It may have ended by itself.
-            let _ = running.child.kill();
-            let _ = running.child.wait();
-        }
-    }
-}
-
-/// Runs all parts that are not done yet, `workers` at a time.
+/// Runs all parts that are not done yet.
 pub fn run_parts(
     job: &Job,
     work: &Path,
-    workers: usize,
-    launcher: &dyn Launcher,
+    launcher: &mut dyn Launcher,
     stop: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(Event, Progress),
 ) -> Outcome {
     let mut parts = Parts::of(job, work);
-    let mut running = Workers(Vec::new());
+    let mut running: Vec<Running> = Vec::new();
     loop {
         if stop() {
             return Outcome::Stopped;
@@ -108,55 +107,57 @@ pub fn run_parts(
         if (0..needed).all(|part| parts.results[part].is_some()) {
             return Outcome::Done(parts.results.into_iter().take(needed).flatten().collect());
         }
-        running.0.retain_mut(|one| one.part < needed && parts.results[one.part].is_none() || !end(one));
-        while running.0.len() < workers {
-            let Some((part, is_copy)) = parts.next(&running.0, needed) else { break };
+        if let Some(how) = launcher.failure() {
+            return Outcome::Failed(how);
+        }
+        running.retain(|one| one.part < needed && parts.results[one.part].is_none());
+        while running.len() < launcher.room() {
+            let Some((part, is_copy)) = parts.next(&running, needed) else { break };
             match launcher.start(part) {
-                Ok(child) => running.0.push(Running { part, child, since: Instant::now() }),
+                Ok(attempt) => running.push(Running { part, attempt, since: Instant::now() }),
                 Err(error) => return Outcome::Failed(format!("cannot start a worker: {error}")),
             }
             parts.attempts[part] += 1;
             if is_copy {
-                tell(Event::SecondCopy { part }, parts.progress(running.0.len()));
+                tell(Event::SecondCopy { part }, parts.progress(running.len()));
             }
         }
         std::thread::sleep(TICK);
-        let mut ended = Vec::new();
-        running.0.retain_mut(|one| match one.child.try_wait() {
-            Ok(None) => true,
-            ending => {
-                ended.push((one.part, ending, one.since));
-                false
-            }
-        });
-        for (part, ending, since) in ended {
-            parts.results[part] = parts.results[part].take().or_else(|| job.result(work, part));
-            let left = parts.progress(running.0.len());
-            if let Some(result) = parts.results[part].clone() {
-                parts.seconds.push(since.elapsed().as_secs_f64());
-                tell(Event::Done(result), left);
-                continue;
-            }
-            let how = ending.map_or_else(
-                |error| error.to_string(),
-                |status| status.map_or_else(String::new, |status| status.to_string()),
-            );
-            tell(Event::Failed { part, how: how.clone() }, left);
-            let has_copy = running.0.iter().any(|one| one.part == part);
-            if parts.attempts[part] >= ATTEMPTS_MAX && !has_copy {
-                return Outcome::Failed(format!(
-                    "part {part} failed {ATTEMPTS_MAX} times, the last time with {how}"
-                ));
-            }
+        if let Some(how) = look(job, work, &mut parts, &mut running, tell) {
+            return Outcome::Failed(how);
         }
     }
 }
 
-/// Ends a worker that is not needed any more.
-fn end(running: &mut Running) -> bool {
-    let _ = running.child.kill();
-    let _ = running.child.wait();
-    true
+/// Takes the results of the workers that have ended. Returns how a part failed for good, if one did.
+fn look(
+    job: &Job,
+    work: &Path,
+    parts: &mut Parts,
+    running: &mut Vec<Running>,
+    tell: &mut dyn FnMut(Event, Progress),
+) -> Option<String> {
+    let mut at = 0;
+    while at < running.len() {
+        let Some(how) = running[at].attempt.ended() else {
+            at += 1;
+            continue;
+        };
+        let Running { part, since, .. } = running.swap_remove(at);
+        let left = parts.progress(running.len());
+        parts.results[part] = parts.results[part].take().or_else(|| job.result(work, part));
+        if let Some(result) = parts.results[part].clone() {
+            parts.seconds.push(since.elapsed().as_secs_f64());
+            tell(Event::Done(result), left);
+            continue;
+        }
+        let has_copy = running.iter().any(|one| one.part == part);
+        if parts.attempts[part] >= ATTEMPTS_MAX && !has_copy {
+            return Some(format!("part {part} failed {ATTEMPTS_MAX} times, the last time with {how}"));
+        }
+        tell(Event::Failed { part, how }, left);
+    }
+    None
 }
 
 struct Parts {

@@ -7,7 +7,7 @@ use memchr::memchr;
 use std::fs::File;
 use std::io::{self, Read as _, Write};
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -48,11 +48,18 @@ fn check_input(directory: &Path, input: &InputFile) -> Result<(), String> {
     }
 }
 
-/// Runs one part, and commits its result in the work directory. `pelton`: the program that runs the stages.
+/// Runs one part, and commits its result in the work directory. `pelton`: the program that runs the stages, in a process group
+/// of its own, whose leader `started` is told.
 ///
 /// # Errors
 /// If the part cannot be worked on here: in words.
-pub fn run_part(job: &Job, work: &Path, part: usize, pelton: &Path) -> Result<PartResult, String> {
+pub fn run_part(
+    job: &Job,
+    work: &Path,
+    part: usize,
+    pelton: &Path,
+    started: &mut dyn FnMut(u32),
+) -> Result<PartResult, String> {
     let pieces = job.parts.get(part).ok_or_else(|| format!("there is no part {part}"))?;
     if job.pelton != env!("CARGO_PKG_VERSION") {
         return Err(format!("the plan is of pelton {}", job.pelton));
@@ -65,7 +72,7 @@ pub fn run_part(job: &Job, work: &Path, part: usize, pelton: &Path) -> Result<Pa
     let path = work.join(&output);
     let result = File::create(&path)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
-        .and_then(|file| run_into(file, job, pieces, pelton));
+        .and_then(|file| run_into(file, job, pieces, pelton, started));
     let committed = result.and_then(|ran| {
         let bytes = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
         let result = PartResult {
@@ -97,13 +104,24 @@ struct Ran {
     seconds: f64,
 }
 
-fn run_into(output: File, job: &Job, pieces: &[Piece], pelton: &Path) -> Result<Ran, String> {
+fn run_into(
+    output: File,
+    job: &Job,
+    pieces: &[Piece],
+    pelton: &Path,
+    started: &mut dyn FnMut(u32),
+) -> Result<Ran, String> {
     let start = Instant::now();
     let cannot = |what: &str, error: &io::Error| format!("cannot {what}: {error}");
     let durable = output.try_clone().map_err(|error| cannot("write", &error))?;
     let mut command = Command::new(pelton);
     command.args(["run", "--jobs", "1", "--shell", &job.shell, "--", &job.stages]);
-    command.current_dir(&job.directory).stdin(Stdio::piped()).stdout(output).stderr(Stdio::piped());
+    command
+        .current_dir(&job.directory)
+        .stdin(Stdio::piped())
+        .stdout(output)
+        .stderr(Stdio::piped())
+        .process_group(0);
     for (name, value) in &job.variables {
         match value {
             Some(value) => command.env(name, value),
@@ -111,6 +129,7 @@ fn run_into(output: File, job: &Job, pieces: &[Piece], pelton: &Path) -> Result<
         };
     }
     let mut child = command.spawn().map_err(|error| cannot("start the stages", &error))?;
+    started(child.id());
     let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
     let listener = std::thread::spawn(move || {
         let mut said = Vec::new();

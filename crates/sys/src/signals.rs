@@ -240,6 +240,12 @@ pub fn send(pid: u32, signal: i32) {
     unsafe { libc::kill(pid as libc::pid_t, signal) };
 }
 
+/// Sends `signal` to the process group of `leader`, which must be a child that has not been reaped.
+pub fn send_to_group(leader: u32, signal: i32) {
+    // SAFETY: kill touches no memory.
+    unsafe { libc::kill(-(leader as libc::pid_t), signal) };
+}
+
 /// Ends this process by `signal`, with its default action, so that the parent sees what killed it.
 pub fn die_by(signal: i32) -> ! {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -186,12 +186,30 @@ pub fn spawn_tied(child: &Child<'_>) -> io::Result<u32> {
 /// Async-signal-safe.
 #[cfg(target_os = "linux")]
 pub fn dies_with(parent: u32) -> bool {
+    is_told_of_end(parent, libc::SIGKILL)
+}
+
+/// In a child: asks the kernel to send it SIGTERM when `parent` ends; returns false if that has ended already.
+/// Async-signal-safe.
+#[cfg(target_os = "linux")]
+pub fn terminates_with(parent: u32) -> bool {
+    is_told_of_end(parent, libc::SIGTERM)
+}
+
+#[cfg(target_os = "linux")]
+fn is_told_of_end(parent: u32, signal: libc::c_int) -> bool {
     // SAFETY: PR_SET_PDEATHSIG takes one integer; exec keeps it.
-    let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
     // SAFETY: getppid has no preconditions.
     let now = unsafe { libc::getppid() } as u32;
     // 0: the parent is in another PID namespace, and cannot be distinguished from one that has ended.
     set == 0 && (now == parent || now == 0)
+}
+
+/// Not supported here: killing this process leaves its children running.
+#[cfg(not(target_os = "linux"))]
+pub fn terminates_with(_parent: u32) -> bool {
+    true
 }
 
 /// Not supported here: killing this process leaves its children running.

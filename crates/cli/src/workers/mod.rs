@@ -1,6 +1,10 @@
 //! `pelton run --on TARGET`: the same pipeline on several workers; `pelton plan` and `pelton worker`, for engines that start
 //! workers themselves.
 
+mod target;
+
+pub use target::Target;
+
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output;
@@ -10,20 +14,24 @@ use crate::source::Source;
 use crate::terminal;
 use clap::Args;
 use pelton_distribute::{
-    Check, Ended, Event, Job, JobError, Launcher, Outcome, PartStatus, Piece, Tool, Work, check_machine,
-    finish, parts, run_part, run_parts,
+    Check, Ended, Event, Job, JobError, Outcome, PartStatus, Piece, Tool, Work, check_machine, finish, parts,
+    run_part, run_parts,
 };
 use pelton_run::{Environment, Plan, Request};
 use pelton_sys::signals::{self, Requests};
-use pelton_sys::spawn::dies_with;
+use pelton_sys::spawn::terminates_with;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// SIGKILL.
+const KILL: i32 = 9;
+/// SIGTERM.
+const TERM: i32 = 15;
+/// How often signals are looked for.
+const TICK: std::time::Duration = std::time::Duration::from_millis(20);
 /// Less input than this is not divided, unless the size of a part is given.
 const WORTH_BYTES: u64 = 64 << 20;
 /// Parts are not made smaller than this by themselves: a worker costs about 10 ms.
@@ -33,31 +41,12 @@ const PART_BYTES_MAX: u64 = 256 << 20;
 /// More files are not given to one command that merges them.
 const PARTS_MAX: u64 = 1000;
 
-/// Where the workers are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Processes on this machine: how many.
-    Local(usize),
-}
-
-impl FromStr for Target {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "a target is wanted: local:N, for N workers on this machine".to_owned();
-        let number = text.strip_prefix("local:").ok_or_else(wrong)?;
-        match number.parse() {
-            Ok(workers @ 1..=1024) => Ok(Target::Local(workers)),
-            _ => Err("local:N wants 1 to 1024 workers".to_owned()),
-        }
-    }
-}
-
 /// How a pipeline runs on several workers.
 #[derive(Args, Default)]
 pub struct OnArgs {
-    /// Run it on several workers, each on parts of the input: local:N, for N processes on this machine. The same bytes and
-    /// the same status; what cannot be divided runs here as without it, and says why (docs/workers.md)
+    /// Run it on several workers, each on parts of the input: local:N, for N processes on this machine; dask://HOST:PORT,
+    /// dasks://HOST:PORT or dask-file:FILE, for a cluster of Dask. The same bytes and the same status; what cannot be
+    /// divided runs here as without it, and says why (docs/workers.md)
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["faithful", "stats", "strict", "check", "progress"])]
     pub on: Option<Target>,
 
@@ -65,6 +54,10 @@ pub struct OnArgs {
     /// [default: a new directory in $TMPDIR, removed at the end]
     #[arg(long, value_name = "DIR", requires = "on")]
     pub work_dir: Option<PathBuf>,
+
+    /// Let a cluster that is not on this machine be told of the work without encryption (dask://)
+    #[arg(long, requires = "on")]
+    pub insecure: bool,
 
     /// Cut the input into parts of about SIZE [default: a quarter of a worker's share, 16M to 256M; nothing below 64M]
     #[arg(long, value_name = "SIZE", requires = "on", value_parser = parse_size)]
@@ -129,9 +122,9 @@ pub fn run(
         return Err(Failure::new("--on divides shell text, and a command given as words is none")
             .with_help("the pipeline in one word: pelton run --on local:4 'grep ERROR big.log | sort'"));
     };
-    let Target::Local(workers) = target;
-    match job(request, plan, environment, *workers, args.part_size) {
-        Ok(job) => on_workers(&job, *workers, args.work_dir.as_deref()),
+    target.check(args)?;
+    match job(request, plan, environment, target.share(), args.part_size) {
+        Ok(job) => on_workers(&job, target, args.work_dir.as_deref()),
         Err(reason) => Ok(alone(&reason)),
     }
 }
@@ -142,12 +135,12 @@ fn alone(reason: &str) -> Option<Ending> {
     None
 }
 
-fn on_workers(job: &Job, workers: usize, work_dir: Option<&Path>) -> Result<Option<Ending>, Failure> {
+fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Option<Ending>, Failure> {
     let work = WorkDirectory::of(work_dir)?;
     let plan = job.write(&work.path).map_err(unusable)?;
     let pelton = own_program()?;
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
-    let launcher = LocalWorkers { pelton: &pelton, plan: &plan };
+    let mut launcher = target.launcher(&pelton, &plan)?;
     let mut tell = |event: Event, _| {
         if let Event::Failed { part, how } = event {
             terminal::say(&format!(
@@ -155,7 +148,7 @@ fn on_workers(job: &Job, workers: usize, work_dir: Option<&Path>) -> Result<Opti
             ));
         }
     };
-    match run_parts(job, &work.path, workers, &launcher, &|| requests.has_any(), &mut tell) {
+    match run_parts(job, &work.path, launcher.as_mut(), &|| requests.has_any(), &mut tell) {
         Outcome::Done(results) => {
             let ended = watched(requests, &work, |started| {
                 finish(job, &work.path, &results, &pelton, &mut io::stdout().lock(), started)
@@ -168,8 +161,15 @@ fn on_workers(job: &Job, workers: usize, work_dir: Option<&Path>) -> Result<Opti
             ))
         }
         Outcome::Unsure(reason) => Ok(alone(&reason)),
-        Outcome::Failed(how) => Err(Failure::new(format!("cannot finish on workers: {how}"))
-            .with_help("nothing was printed; without --on it runs on this machine alone")),
+        Outcome::Failed(how) => {
+            let help = match work_dir {
+                Some(dir) => {
+                    format!("the same command again: it goes on from the parts in {}", dir.display())
+                }
+                None => "it without --on: on this machine alone. Nothing was printed".to_owned(),
+            };
+            Err(Failure::new(format!("cannot finish on workers: {how}")).with_help(help))
+        }
         Outcome::Stopped => Ok(requests.taken().first().map(|signal| Ending::Signal(*signal))),
     }
 }
@@ -180,37 +180,32 @@ fn watched<T>(
     work: &WorkDirectory,
     merge: impl FnOnce(&mut dyn FnMut(u32)) -> io::Result<T>,
 ) -> io::Result<T> {
-    let merging = Arc::new(AtomicU32::new(0));
-    let (seen, temporary) = (Arc::clone(&merging), work.temporary.then(|| work.path.clone()));
+    let temporary = work.temporary.then(|| work.path.clone());
+    let merging = end_with_signal(requests, |process| signals::send(process, TERM), temporary);
+    merge(&mut |process| merging.store(process, Ordering::Relaxed))
+}
+
+/// From now on, a signal that asks this process to end also ends the process whose number is stored in what this returns,
+/// and removes this directory.
+fn end_with_signal(requests: Requests, end: fn(u32), directory: Option<PathBuf>) -> Arc<AtomicU32> {
+    let process = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&process);
     std::thread::spawn(move || {
         while !requests.has_any() {
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(TICK);
         }
-        let signal = requests.taken().first().copied().unwrap_or(15);
-        let process = seen.load(Ordering::Relaxed);
-        if process != 0 {
-            signals::send(process, signal);
+        let signal = requests.taken().first().copied().unwrap_or(TERM);
+        match seen.load(Ordering::Relaxed) {
+            0 => {}
+            process => end(process),
         }
-        if let Some(path) = temporary {
+        if let Some(path) = directory {
+            // What is left there does no harm.
             let _ = std::fs::remove_dir_all(path);
         }
         signals::die_by(signal);
     });
-    merge(&mut |process| merging.store(process, Ordering::Relaxed))
-}
-
-/// Workers that are processes of this machine.
-struct LocalWorkers<'a> {
-    pelton: &'a Path,
-    plan: &'a Path,
-}
-
-impl Launcher for LocalWorkers<'_> {
-    fn start(&self, part: usize) -> io::Result<Child> {
-        let mut command = Command::new(self.pelton);
-        command.arg("worker").arg("--tied").arg("--plan").arg(self.plan).arg("--part").arg(part.to_string());
-        command.stdin(Stdio::null()).spawn()
-    }
+    process
 }
 
 /// The directory of a job's files.
@@ -305,8 +300,7 @@ pub fn explained(
     plan: &Plan,
     environment: &Environment,
 ) -> Result<String, Failure> {
-    let Target::Local(workers) = target;
-    let job = match job(request, plan, environment, *workers, part_size) {
+    let job = match job(request, plan, environment, target.share(), part_size) {
         Ok(job) => job,
         Err(reason) => return Ok(format!("it runs here, undivided, because of {reason}\n")),
     };
@@ -322,10 +316,7 @@ pub fn explained(
         several => format!("{} files", several.len()),
     };
     let count = sizes.len();
-    let _ = writeln!(
-        text,
-        "Parts      {count} of {of}, {least} to {most} bytes each, for {workers} workers here"
-    );
+    let _ = writeln!(text, "Parts      {count} of {of}, {least} to {most} bytes each, for {target}");
     let _ = writeln!(text, "On each    {}", job.stages);
     let _ = writeln!(text, "Merged     {}", job.merge.describe());
     let end = job.end.as_deref().unwrap_or("nothing more");
@@ -371,7 +362,7 @@ pub fn plan(args: &PlanArgs) -> Result<Ending, Failure> {
 /// Works on one part.
 pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     let parent = std::os::unix::process::parent_id();
-    if args.tied && !dies_with(parent) {
+    if args.tied && !terminates_with(parent) {
         return Ok(Ending::Status(1));
     }
     let job = Job::read(&args.plan).map_err(|error| Failure::new(error.0))?;
@@ -384,6 +375,9 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     let work = args.plan.parent().filter(|work| !work.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let work =
         work.canonicalize().map_err(|error| Failure::io("cannot find the plan's directory", &error))?;
-    run_part(&job, &work, part, &own_program()?).map_err(Failure::new)?;
+    let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
+    let stages = end_with_signal(requests, |leader| signals::send_to_group(leader, KILL), None);
+    let started = &mut |leader| stages.store(leader, Ordering::Relaxed);
+    run_part(&job, &work, part, &own_program()?, started).map_err(Failure::new)?;
     Ok(Ending::Status(0))
 }
