@@ -60,7 +60,8 @@ def test_content_of_the_wheel(wheel: zipfile.ZipFile) -> None:
         assert script.external_attr >> 16 == 0o100755
         metadata = email.message_from_bytes(wheel.read(f"{information}/METADATA"))
         assert metadata["Name"] == "pelton"
-        assert metadata["Requires-Dist"] is None
+        required = metadata.get_all("Requires-Dist") or []
+        assert all("extra == 'dask'" in one for one in required), "nothing is needed otherwise"
         recorded = {line.split(",")[0] for line in wheel.read(f"{information}/RECORD").decode().splitlines()}
         assert recorded == names
 

@@ -90,7 +90,14 @@ class _Driver:
 
     def start(self, attempt: int, part: int) -> None:
         future = self.client.submit(
-            run_part, self.pelton, self.plan, part, attempt, pure=False, retries=0, key=f"pelton-{part}-{attempt}"
+            run_part,
+            self.pelton,
+            self.plan,
+            part,
+            attempt,
+            pure=False,
+            retries=0,
+            key=f"pelton-{part}-{attempt}",
         )
         self.futures[attempt] = future
         future.add_done_callback(lambda done: self._ended(attempt, done))
