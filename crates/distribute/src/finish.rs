@@ -1,5 +1,6 @@
 //! Makes the output of the whole from those of the parts.
 
+use crate::counted;
 use crate::job::{Job, PartResult};
 use crate::work::{Merge, PartStatus};
 use std::fs::File;
@@ -39,6 +40,19 @@ pub fn finish(
             let names: Vec<String> = files.iter().map(|file| quoted(file)).collect();
             let text = joined(format!("{command} -- {}", names.join(" ")), job.end.as_ref());
             return run(job, pelton, &text, &mut |_| Ok(()), started);
+        }
+        Merge::Counted(command) => {
+            let mut merged = counted::Merged::start(job, work, &files, command, pelton)?;
+            let mut feed = |to: &mut dyn Write| merged.write(to);
+            let ended = match &job.end {
+                Some(text) => run(job, pelton, text, &mut feed, started)?,
+                None => {
+                    feed(out)?;
+                    out.flush()?;
+                    Ended::Status(0)
+                }
+            };
+            return Ok(ended);
         }
     };
     let mut feed = |to: &mut dyn Write| match &sum {

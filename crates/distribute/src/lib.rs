@@ -12,6 +12,7 @@
 //! slower but never different. A part that says anything on its standard error, ends with an error, or holds bytes that a
 //! stage does not take for text makes the whole text run on the driver's machine instead: nothing was printed by then.
 
+mod counted;
 mod cut;
 mod finish;
 mod job;

@@ -44,6 +44,8 @@ pub enum Merge {
     ReadBy(String),
     /// This command merges them, as files.
     MergedBy(String),
+    /// They are lines with counts, of which equal ones are added; this command merges the lines without the counts.
+    Counted(String),
 }
 
 impl Merge {
@@ -54,6 +56,7 @@ impl Merge {
             Merge::Added => "their numbers are added".to_owned(),
             Merge::ReadBy(command) => format!("read by {command}"),
             Merge::MergedBy(command) => format!("merged by {command}"),
+            Merge::Counted(command) => format!("merged by {command}, the counts of equal lines added"),
         }
     }
 }
@@ -158,10 +161,16 @@ impl Work {
                     Merge::ReadBy(text)
                 }
                 OverParts::Merged(args) => Merge::MergedBy(written(call, &args)?),
-                OverParts::Concatenated | OverParts::ConcatenatedBetween(..) | OverParts::Unknown => {
-                    Merge::Concatenated
-                }
+                OverParts::Concatenated
+                | OverParts::ConcatenatedBetween(..)
+                | OverParts::Counted
+                | OverParts::Unknown => Merge::Concatenated,
             };
+            if let Some(counting) = stages.get(taken).and_then(|next| counts(stage, next)) {
+                work.count(counting)?;
+                taken += 1;
+                break;
+            }
             if work.merge != Merge::Concatenated || !found.makes_lines || stage.writes.is_some() {
                 break;
             }
@@ -172,6 +181,28 @@ impl Work {
         work.end = end(stages, taken);
         Ok(work)
     }
+}
+
+impl Work {
+    /// Lets the parts count as well what they have sorted.
+    fn count(&mut self, counting: &Call) -> Result<(), String> {
+        if let Merge::MergedBy(command) = &self.merge {
+            self.stages.push(written(counting, &counting.args)?);
+            self.programs.push(counting.program.clone());
+            self.merge = Merge::Counted(command.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Returns how the stage behind a sort counts its lines, if it only does that and each line stands beside its equals.
+fn counts<'a>(sort: &PortableStage, next: &'a PortableStage) -> Option<&'a Call> {
+    let breaks_all_ties = sort.candidate.facts().is_some_and(|facts| facts.input.ignores_order);
+    let counts = next.candidate.facts().is_some_and(|facts| facts.over_parts == OverParts::Counted);
+    let is_bare = sort.writes.is_none() && next.reads.is_none() && next.writes.is_none();
+    (breaks_all_ties && counts && is_bare)
+        .then_some(next.call.as_ref().ok()?)
+        .filter(|call| call.assignments.is_empty())
 }
 
 /// Returns the text of the stages that are left.
@@ -309,7 +340,7 @@ fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, S
         return Err(candidate.command.as_ref().err().map_or_else(String::new, |why| why.reason.clone()));
     };
     let (over, keeps) = how(facts);
-    if over == OverParts::Unknown || facts.record_end != b'\n' {
+    if matches!(over, OverParts::Unknown | OverParts::Counted) || facts.record_end != b'\n' {
         return Err("it needs all of its input in order".into());
     }
     if facts.output.writes_files() || facts.child.is_some() {

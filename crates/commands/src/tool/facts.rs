@@ -131,6 +131,8 @@ pub enum OverParts {
     Added,
     /// The same command reads them, one after another (`head -n 3`, `uniq`).
     ReadAgain,
+    /// Behind a sort that breaks all ties, they are lines with the numbers of their occurrences, which are added (`uniq -c`).
+    Counted,
     /// The same command with these arguments merges them as files, in the order of the parts (`sort -m`).
     Merged(Vec<Vec<u8>>),
 }

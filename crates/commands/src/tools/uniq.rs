@@ -326,9 +326,18 @@ pub struct Uniq {
 impl Command for Uniq {
     fn facts(&self) -> Facts {
         let options = &self.options;
-        let keeps_firsts = options.single && options.one_of_many && !options.others_of_many;
-        let prints_only = !options.counted && options.delimit.is_none() && options.inputs.len() == 1;
-        let over_parts = if keeps_firsts && prints_only { OverParts::ReadAgain } else { OverParts::Unknown };
+        let is_plain = options.single
+            && options.one_of_many
+            && !options.others_of_many
+            && options.delimit.is_none()
+            && options.inputs.len() == 1;
+        let compares_all = !options.ignore_case
+            && (options.skip_fields, options.skip_bytes, options.compared_bytes) == (0, 0, usize::MAX);
+        let over_parts = match (is_plain, options.counted) {
+            (true, false) => OverParts::ReadAgain,
+            (true, true) if compares_all => OverParts::Counted,
+            _ => OverParts::Unknown,
+        };
         Facts { record_end: options.terminator, over_parts, ..Facts::default() }
     }
 
