@@ -60,7 +60,10 @@ pub fn finish(
         None => files.iter().try_for_each(|file| io::copy(&mut File::open(file)?, to).map(|_| ())),
     };
     match text {
-        Some(text) => run(job, pelton, &text, &mut feed, started),
+        Some(text) => match run(job, pelton, &text, &mut feed, started)? {
+            Ended::Status(0) if job.ends_on_parts => Ok(Ended::Status(status(job, results))),
+            other => Ok(other),
+        },
         None => {
             feed(out)?;
             out.flush()?;

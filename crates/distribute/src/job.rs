@@ -63,6 +63,8 @@ pub struct Job {
     pub merge: Merge,
     /// The stages that read the merged output on the driver's machine.
     pub end: Option<String>,
+    /// Whether the last stage of the text ran on the parts: then the end only copies, and theirs is the status.
+    pub ends_on_parts: bool,
     /// The programs of the stages on the parts.
     pub tools: Vec<Tool>,
 }

@@ -82,6 +82,8 @@ pub struct Work {
     pub merge: Merge,
     /// The stages that read the merged output.
     pub end: Option<String>,
+    /// Whether the last stage runs on the parts: then the end only copies.
+    pub ends_on_parts: bool,
     /// Why these do not run on parts, if there are any.
     pub why_end: Option<String>,
 }
@@ -125,6 +127,7 @@ impl Work {
             may_suffice: false,
             merge: Merge::Concatenated,
             end: None,
+            ends_on_parts: false,
             why_end: None,
         };
         let (mut kept, mut taken) = (Kept::Characters, usize::from(reads_on.is_none()));
@@ -179,6 +182,7 @@ impl Work {
             return Err(work.why_end.unwrap_or_else(|| "a pipeline that only copies".to_owned()));
         }
         work.end = end(stages, taken);
+        work.ends_on_parts = taken == stages.len();
         Ok(work)
     }
 }

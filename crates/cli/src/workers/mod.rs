@@ -277,7 +277,7 @@ fn job(
         format: Job::format(),
         pelton: env!("CARGO_PKG_VERSION").to_owned(),
         text: text.to_owned(),
-        shell: request.shell.path.display().to_string(),
+        shell: request.shell.name.display().to_string(),
         directory,
         variables: Job::variables_here(),
         inputs,
@@ -288,6 +288,7 @@ fn job(
         may_suffice: work.may_suffice,
         merge: work.merge,
         end: work.end,
+        ends_on_parts: work.ends_on_parts,
         tools: work.programs.iter().map(tool).collect::<Result<_, _>>()?,
     })
 }
