@@ -45,6 +45,12 @@ const FILE_BYTES: u64 = 64 << 20;
 /// Locales with their own collation.
 const LOCALES: [&str; 6] =
     ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "zh_CN.UTF-8"];
+/// Runs texts on several workers, as far as they can be divided.
+const WORKERS: [&str; 4] = ["--on", "local:2", "--part-size", "300"];
+/// One of so many samples runs on them.
+const ON_WORKERS: u64 = 3;
+/// What pelton says of a text that cannot be divided.
+const UNDIVIDED: &[u8] = b"pelton: runs here, undivided";
 /// How often the shell and pelton run again after a difference.
 const REPETITIONS: usize = 8;
 /// How often the shell runs again before a difference counts, to see its other results.
@@ -199,7 +205,9 @@ impl Arena {
         let shell = some_shell(seed.wrapping_add(at));
         let expected = self.shell(&scene, &shell)?;
         let others = some_switches(seed.wrapping_mul(1_000_003).wrapping_add(at), scene.bytes());
-        for switches in [shell.clone(), [shell, others].concat()] {
+        let workers = [shell.clone(), WORKERS.map(str::to_owned).to_vec()].concat();
+        let workers = Some(workers).filter(|_| at % ON_WORKERS == 0);
+        for switches in [shell.clone(), [shell, others].concat()].into_iter().chain(workers) {
             let ours = self.pelton(&scene, &switches)?;
             if !differences(&scene.case, &expected, &ours).is_empty() {
                 let name = format!("random-{seed}-{at}");
@@ -246,7 +254,10 @@ impl Arena {
                 argv
             }
         };
-        self.run(scene, &argv)
+        let mut outcome = self.run(scene, &argv)?;
+        let lines = outcome.ended.stderr.split_inclusive(|byte| *byte == b'\n');
+        outcome.ended.stderr = lines.filter(|line| !line.starts_with(UNDIVIDED)).collect::<Vec<_>>().concat();
+        Ok(outcome)
     }
 
     /// Runs the shell and pelton again, since pelton's outcome `first` differed from the shell's.
