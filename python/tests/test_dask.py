@@ -25,12 +25,12 @@ pytestmark = [
 TEXT = "grep ERROR log | cut -d' ' -f1 | sort | uniq -c"
 
 
-def start_scheduler(folder: Path) -> "subprocess.Popen[bytes]":
+def start_scheduler(folder: Path, *options: str) -> "subprocess.Popen[bytes]":
     code = "from distributed.cli.dask_scheduler import main; main()"
     (folder / "scheduler.json").unlink(missing_ok=True)
     scheduler = subprocess.Popen(
         [sys.executable, "-c", code, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-        + ["--scheduler-file", str(folder / "scheduler.json")],
+        + ["--scheduler-file", str(folder / "scheduler.json"), *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -38,11 +38,12 @@ def start_scheduler(folder: Path) -> "subprocess.Popen[bytes]":
     return scheduler
 
 
-def start_worker(folder: Path) -> "subprocess.Popen[bytes]":
+def start_worker(folder: Path, *options: str) -> "subprocess.Popen[bytes]":
     code = "from distributed.cli.dask_worker import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, "--scheduler-file", str(folder / "scheduler.json")]
-        + ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)],
+        + ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)]
+        + list(options),
         env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -87,9 +88,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(place: Path, target: str, text: str, *options: str) -> "subprocess.Popen[bytes]":
+def start(place: Path, target: str, text: str, *options: str, **more: str) -> "subprocess.Popen[bytes]":
     source = str(Path(pelton.__file__).parent.parent)
-    environment = {**os.environ, "LC_ALL": "C", "PELTON_PYTHON": sys.executable, "PYTHONPATH": source}
+    environment = {**os.environ, "LC_ALL": "C", "PELTON_PYTHON": sys.executable, "PYTHONPATH": source, **more}
     environment["PATH"] = f"{place / 'cluster'}:{os.environ['PATH']}"
     return subprocess.Popen(
         [pelton.binary_path(), "run", "--on", target, "--part-size", "20000", *options, "--", text],
@@ -107,6 +108,15 @@ def wanted(place: Path, text: str) -> bytes:
     ).stdout
 
 
+def start_slowly(cluster: Cluster, place: Path) -> "subprocess.Popen[bytes]":
+    """Starts a text whose parts take a while, so that something can happen meanwhile."""
+    slow = cluster.folder / "slow"
+    slow.write_text("#!/bin/sh\nsleep 0.3\nexec grep ERROR\n")
+    slow.chmod(0o755)
+    text = "cat log | slow | cut -d' ' -f1 | sort | uniq -c"
+    return start(place, cluster.target(), text, "--work-dir", "w", "--stateless", "slow")
+
+
 def parts_done(place: Path) -> int:
     return len(list((place / "w").glob("part-??????.json")))
 
@@ -122,7 +132,7 @@ def test_a_cluster_prints_what_one_machine_prints(cluster: Cluster, place: Path)
 
 
 def test_a_worker_that_is_killed_or_frozen_is_replaced(cluster: Cluster, place: Path) -> None:
-    run = start(place, cluster.target(), TEXT, "--work-dir", "w")
+    run = start_slowly(cluster, place)
     wait_until(lambda: parts_done(place) >= 2)
     cluster.workers[0].kill()
     cluster.workers[1].send_signal(signal.SIGSTOP)
@@ -132,7 +142,7 @@ def test_a_worker_that_is_killed_or_frozen_is_replaced(cluster: Cluster, place: 
 
 
 def test_a_run_whose_scheduler_died_goes_on_with_another(cluster: Cluster, place: Path) -> None:
-    run = start(place, cluster.target(), TEXT, "--work-dir", "w")
+    run = start_slowly(cluster, place)
     wait_until(lambda: parts_done(place) >= 2)
     cluster.end()
     out, said = run.communicate(timeout=120)
@@ -140,7 +150,7 @@ def test_a_run_whose_scheduler_died_goes_on_with_another(cluster: Cluster, place
     assert b"it goes on from the parts in w" in said
     done = {part.name: part.read_text() for part in (place / "w").glob("part-??????.json")}
     cluster.__init__(cluster.folder)  # type: ignore[misc]
-    run = start(place, cluster.target(), TEXT, "--work-dir", "w")
+    run = start_slowly(cluster, place)
     out, _ = run.communicate(timeout=120)
     assert (out, run.returncode) == (wanted(place, TEXT), 0)
     assert all((place / "w" / name).read_text() == text for name, text in done.items())
@@ -157,6 +167,33 @@ def test_an_interrupt_ends_what_runs_on_the_workers(cluster: Cluster, place: Pat
     run.communicate(timeout=60)
     assert run.returncode == -signal.SIGINT
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()), 20)
+
+
+def test_tls_with_certificates_and_not_without(place: Path) -> None:
+    folder = place / "cluster"
+    folder.mkdir()
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
+    try:
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl is not installed")
+    cert, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    options = ["--tls-ca-file", cert, "--tls-cert", cert, "--tls-key", key]
+    processes = [start_scheduler(folder, "--protocol", "tls", *options), start_worker(folder, *options)]
+    try:
+        address = json.loads((folder / "scheduler.json").read_text())["address"]
+        target = address.replace("tls://", "dasks://")
+        out, said = start(place, target, TEXT, "--work-dir", "w").communicate(timeout=60)
+        assert (out, b"cannot connect" in said) == (b"", True)
+        tls = "DASK_DISTRIBUTED__COMM__TLS__"
+        names = {f"{tls}CA_FILE": cert, f"{tls}CLIENT__CERT": cert, f"{tls}CLIENT__KEY": key}
+        run = start(place, target, TEXT, "--work-dir", "w", **names)
+        out, said = run.communicate(timeout=120)
+        assert (out, run.returncode, said) == (wanted(place, TEXT), 0, b"")
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def test_what_a_cluster_must_not_be_given_is_refused(place: Path) -> None:

@@ -228,9 +228,10 @@ impl PartResult {
     /// If it cannot be written.
     pub fn commit(&self, work: &Path, part: usize) -> io::Result<()> {
         let new = work.join(format!("{}.json", self.output));
-        write_durably(&new, &serde_json::to_vec(self)?)?;
-        let linked = std::fs::hard_link(&new, PartResult::path(work, part));
-        std::fs::remove_file(&new)?;
+        let written = write_durably(&new, &serde_json::to_vec(self)?);
+        let linked = written.and_then(|()| std::fs::hard_link(&new, PartResult::path(work, part)));
+        // What is left there is never read.
+        let _ = std::fs::remove_file(&new);
         match linked {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 std::fs::remove_file(work.join(&self.output))

@@ -81,30 +81,54 @@ def _tell(what: "dict[str, Any]") -> None:
 
 
 class _Driver:
+    """Gives each attempt a free thread of a worker.
+
+    Dask itself would send the second copy of a part to the worker that is frozen, which for it lives
+    for minutes: here a thread is free again only when its task has really ended.
+    """
+
     def __init__(self, client: Any, pelton: str, plan: str) -> None:
         self.client = client
         self.pelton = pelton
         self.plan = plan
         self.folder = os.path.dirname(plan)
-        self.futures: "dict[int, Any]" = {}
+        self.lock = threading.RLock()
+        # Threads of each worker, and of each running attempt its worker and its future.
+        self.threads: "dict[str, int]" = {}
+        self.running: "dict[int, tuple[str, Any]]" = {}
+        self.cancelled: "set[int]" = set()
+        self.told = -1
 
     def start(self, attempt: int, part: int) -> None:
-        future = self.client.submit(
-            run_part,
-            self.pelton,
-            self.plan,
-            part,
-            attempt,
-            pure=False,
-            retries=0,
-            key=f"pelton-{part}-{attempt}",
-        )
-        self.futures[attempt] = future
+        with self.lock:
+            free = {address: count - self._busy(address) for address, count in self.threads.items()}
+            address = max(free, key=lambda address: free[address], default=None)
+            if address is None or free[address] < 1:
+                _tell({"ended": attempt, "how": "there is no free worker any more"})
+                return
+            future = self.client.submit(
+                run_part,
+                self.pelton,
+                self.plan,
+                part,
+                attempt,
+                pure=False,
+                retries=0,
+                key=f"pelton-{part}-{attempt}",
+                workers=[address],
+            )
+            self.running[attempt] = (address, future)
         future.add_done_callback(lambda done: self._ended(attempt, done))
 
+    def _busy(self, address: str) -> int:
+        return sum(1 for where, _ in self.running.values() if where == address)
+
     def _ended(self, attempt: int, future: Any) -> None:
-        if self.futures.pop(attempt, None) is None:
-            return
+        with self.lock:
+            if self.running.pop(attempt, None) is None:
+                return
+            was_cancelled = attempt in self.cancelled
+            self.cancelled.discard(attempt)
         try:
             if future.status == "cancelled":
                 how = "its worker, which the scheduler has lost"
@@ -112,17 +136,23 @@ class _Driver:
                 how = str(future.result())
         except Exception as error:
             how = str(error) or type(error).__name__
-        _tell({"ended": attempt, "how": how})
+        if was_cancelled:
+            self._tell_room()
+        else:
+            _tell({"ended": attempt, "how": how})
 
     def cancel(self, attempt: int) -> None:
-        future = self.futures.pop(attempt, None)
-        if future is not None:
-            self._stop(f"stop-{attempt}")
-            future.cancel()
+        with self.lock:
+            if attempt in self.running:
+                self.cancelled.add(attempt)
+                self._stop(f"stop-{attempt}")
+        self._tell_room()
 
     def cancel_all(self) -> None:
         self._stop("stop")
-        for future in list(self.futures.values()):
+        with self.lock:
+            futures = [future for _, future in self.running.values()]
+        for future in futures:
             future.cancel()
         # Until the tasks have seen the file, their processes run.
         time.sleep(3 * _TICK)
@@ -131,26 +161,42 @@ class _Driver:
         with open(os.path.join(self.folder, name), "w"):
             pass
 
+    def _tell_room(self) -> None:
+        with self.lock:
+            room = sum(self.threads.values()) - len(self.cancelled)
+            if room != self.told:
+                self.told = room
+                _tell({"workers": max(room, 0)})
+
+    def _look(self) -> bool:
+        """Takes over which workers there are; returns whether there is one."""
+        try:
+            threads = dict(self.client.nthreads()) if self.client.status == "running" else {}
+        except Exception:
+            threads = {}
+        with self.lock:
+            self.threads = threads
+            lost = [(n, future) for n, (where, future) in self.running.items() if where not in threads]
+            for attempt, _ in lost:
+                self.running.pop(attempt)
+                if attempt in self.cancelled:
+                    self.cancelled.discard(attempt)
+                else:
+                    _tell({"ended": attempt, "how": "its worker, which is gone"})
+        for _, future in lost:
+            future.cancel()
+        self._tell_room()
+        return bool(threads)
+
     def watch(self) -> None:
         """Tells how many workers there are, and that the cluster is lost."""
-        told, lost_since = -1, None
-        while True:
-            try:
-                connected = self.client.status == "running"
-                count = sum(self.client.nthreads().values()) if connected else 0
-            except Exception:
-                count = 0
-            if count != told and count > 0:
-                told = count
-                _tell({"workers": count})
-            if count > 0:
-                lost_since = None
-            elif lost_since is None:
-                lost_since = time.monotonic()
-            elif time.monotonic() - lost_since > _PATIENCE_SECONDS:
-                _tell({"fatal": "no worker, or no connection to the scheduler, for 15 s"})
-                return
+        last = time.monotonic()
+        while time.monotonic() - last < _PATIENCE_SECONDS:
+            if self._look():
+                last = time.monotonic()
             time.sleep(0.5)
+        seconds = int(_PATIENCE_SECONDS)
+        _tell({"fatal": f"no worker, or no connection to the scheduler, for {seconds} s"})
 
 
 def _connected(distributed: Any, address: str) -> Any:
