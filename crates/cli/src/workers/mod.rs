@@ -14,8 +14,8 @@ use crate::source::Source;
 use crate::terminal;
 use clap::Args;
 use pelton_distribute::{
-    Check, Ended, Event, Job, JobError, Outcome, PartStatus, Piece, Tool, Work, check_machine, finish, parts,
-    run_part, run_parts,
+    Check, Ended, Event, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work, check_machine,
+    finish, parts, run_part, run_parts,
 };
 use pelton_run::{Environment, Plan, Request};
 use pelton_sys::signals::{self, Requests};
@@ -141,14 +141,19 @@ fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Opt
     let pelton = own_program()?;
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
     let mut launcher = target.launcher(&pelton, &plan)?;
-    let mut tell = |event: Event, _| {
+    let shown = Shown(terminal::stderr_is_terminal());
+    let mut tell = |event: Event, progress: Progress| {
         if let Event::Failed { part, how } = event {
+            shown.clear();
             terminal::say(&format!(
                 "pelton: the worker of part {part} ended with {how}; it is tried again\n"
             ));
         }
+        shown.show(progress);
     };
-    match run_parts(job, &work.path, launcher.as_mut(), &|| requests.has_any(), &mut tell) {
+    let outcome = run_parts(job, &work.path, launcher.as_mut(), &|| requests.has_any(), &mut tell);
+    shown.clear();
+    match outcome {
         Outcome::Done(results) => {
             let ended = watched(requests, &work, |started| {
                 finish(job, &work.path, &results, &pelton, &mut io::stdout().lock(), started)
@@ -171,6 +176,23 @@ fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Opt
             Err(Failure::new(format!("cannot finish on workers: {how}")).with_help(help))
         }
         Outcome::Stopped => Ok(requests.taken().first().map(|signal| Ending::Signal(*signal))),
+    }
+}
+
+/// A line on a terminal that tells how far the parts are.
+struct Shown(bool);
+
+impl Shown {
+    fn show(&self, Progress { done, all, running }: Progress) {
+        if self.0 {
+            terminal::say(&format!("\r\x1b[Kpelton: {done} of {all} parts, {running} workers busy"));
+        }
+    }
+
+    fn clear(&self) {
+        if self.0 {
+            terminal::say("\r\x1b[K");
+        }
     }
 }
 
