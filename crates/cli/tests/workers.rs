@@ -26,6 +26,7 @@ const DIVIDED: &[&str] = &[
     "cat more log more | wc -c",
     "cut -d' ' -f1 log | sort | uniq -c | sort -rn | head -n 5",
     "sort log",
+    "grep 404 log | cut -c1 more",
     "cat log more | sort -r | uniq -c",
     "cut -c1 < log | sort -k1,1 | uniq -c | sort -n | tail -n 1",
     "cat log more | sort -s -k2,2 | uniq -c | head -n 40",
@@ -63,6 +64,15 @@ const UNDIVIDED: &[&str] = &[
     "grep 404 log missing",
     "cat log |& sort",
     "! grep 404 log",
+    "cat more | unexpand -a log | tail -n 1",
+    "cat log | sort more | tail -n 3",
+    "cat log | grep -c 404 more",
+    "wc -l - < log",
+    "grep 404 log >> log",
+    "grep 404 < more >> more",
+    "sort more > more",
+    "grep 404 log > /dev/full",
+    "awk '{print ENVIRON[\"TMPDIR\"], $1}' log",
 ];
 
 struct Place(tempfile::TempDir);
@@ -260,12 +270,33 @@ fn workers(driver: u32) -> Vec<u32> {
 }
 
 #[test]
+fn a_reader_that_leaves_ends_it_as_it_ends_the_shell() {
+    let place = Place::new();
+    for text in ["cut -c1-9 log", "grep -v nothing log", "cat log | sort | uniq -c", "sort log | cat -A"] {
+        let run = format!(
+            "{PELTON} run --on local:2 --part-size 20000 -- \"{text}\" | true; echo ${{PIPESTATUS[0]}}"
+        );
+        // Enough that a pipe does not take it.
+        let many =
+            format!("for i in 1 2 3; do cat log; done > l; for i in 1 2 3; do cat l; done > log; {run}");
+        let got = place.command("bash", &["-c", &many], "C").output().expect("bash runs");
+        assert_eq!(String::from_utf8_lossy(&got.stdout), "141\n", "{text}");
+        assert_eq!(String::from_utf8_lossy(&got.stderr), "", "{text}");
+        assert_eq!(place.left_behind(), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
 fn a_worker_that_is_killed_is_replaced() {
     let place = Place::new();
     let child = waiting(&place);
     let victim = workers(child.id())[0];
     Command::new("kill").args(["-KILL", &victim.to_string()]).status().expect("killed");
     wait_until("another worker runs", || begun(&place) >= 3);
+    // The stages of the killed one are gone.
+    wait_until("two workers' stages run", || {
+        stages(&place).iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).count() == 2
+    });
     std::fs::write(place.path().join("go"), "").expect("written");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.stdout, place.bash("wc -c < log", "C").stdout);

@@ -9,6 +9,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// What ends a writer whose reader has left.
+const SIGPIPE: i32 = 13;
+
 /// How the whole ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -46,11 +49,7 @@ pub fn finish(
             let mut feed = |to: &mut dyn Write| merged.write(to);
             let ended = match &job.end {
                 Some(text) => run(job, pelton, text, &mut feed, started)?,
-                None => {
-                    feed(out)?;
-                    out.flush()?;
-                    Ended::Status(0)
-                }
+                None => written(feed(out), out, 0)?,
             };
             return Ok(ended);
         }
@@ -64,11 +63,16 @@ pub fn finish(
             Ended::Status(0) if job.ends_on_parts => Ok(Ended::Status(status(job, results))),
             other => Ok(other),
         },
-        None => {
-            feed(out)?;
-            out.flush()?;
-            Ok(Ended::Status(status(job, results)))
-        }
+        None => written(feed(out), out, status(job, results)),
+    }
+}
+
+/// Returns how the last stage would have ended that wrote this output, with this status if all was taken.
+fn written(fed: io::Result<()>, out: &mut dyn Write, status: i32) -> io::Result<Ended> {
+    match fed.and_then(|()| out.flush()) {
+        Ok(()) => Ok(Ended::Status(status)),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Signal(SIGPIPE)),
+        Err(error) => Err(error),
     }
 }
 

@@ -181,7 +181,7 @@ impl Job {
         }
         let cannot = |error: io::Error| JobError(format!("cannot write {}: {error}", path.display()));
         let text = serde_json::to_vec_pretty(self).map_err(|error| cannot(error.into()))?;
-        let new = work.join("plan.json.new");
+        let new = work.join(format!("plan.json.{}", std::process::id()));
         write_durably(&new, &text).and_then(|()| std::fs::rename(&new, &path)).map_err(cannot)?;
         Ok(path)
     }

@@ -1,6 +1,7 @@
 //! Which stages of a pipeline run on parts of its input, how their outputs become one, and what runs behind that.
 
 use crate::cut::Cuts;
+use memchr::memmem;
 use pelton_commands::stateless::{Data, NOT_KNOWN, Stateless, Statuses, stateless};
 use pelton_commands::{ByteMap, Charset, Class, Facts, Input, OverParts};
 use pelton_run::{Call, PortableStage};
@@ -82,6 +83,8 @@ pub struct Work {
     pub merge: Merge,
     /// The stages that read the merged output.
     pub end: Option<String>,
+    /// Whether what it prints on a terminal is coloured.
+    pub colours: bool,
     /// Whether the last stage runs on the parts: then the end only copies.
     pub ends_on_parts: bool,
     /// Why these do not run on parts, if there are any.
@@ -127,6 +130,7 @@ impl Work {
             may_suffice: false,
             merge: Merge::Concatenated,
             end: None,
+            colours: false,
             ends_on_parts: false,
             why_end: None,
         };
@@ -183,6 +187,8 @@ impl Work {
         }
         work.end = end(stages, taken);
         work.ends_on_parts = taken == stages.len();
+        let last = stages.last().and_then(stateless_of);
+        work.colours = work.ends_on_parts && last.is_some_and(|last| last.data == Data::Json);
         Ok(work)
     }
 }
@@ -305,6 +311,12 @@ fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, S
     }
     let candidate = &stage.candidate;
     let known = stateless_of(stage);
+    if !first && !reads_stdin_alone(stage, known.as_ref()) {
+        return Err("it reads files of its own".into());
+    }
+    if let Ok(call) = &stage.call {
+        check_args(call)?;
+    }
     let facts = candidate.facts();
     let utf8 = candidate.context.as_ref().is_some_and(|context| context.locale.ctype != Charset::C);
     let judges = facts.is_some_and(|facts| facts.input.depends_on_reads);
@@ -357,6 +369,26 @@ fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, S
     let found = judges && matches!(over, OverParts::Concatenated | OverParts::Added);
     let status = if found { PartStatus::Found } else { PartStatus::Success };
     Ok(OnParts { over, makes_lines, check, status, keeps })
+}
+
+/// Whether a stage reads its standard input and nothing else.
+fn reads_stdin_alone(stage: &PortableStage, known: Option<&Stateless>) -> bool {
+    match &stage.candidate.command {
+        Ok(accepted) => accepted.command.inputs() == [Input::Stdin],
+        Err(_) => known.is_some_and(|known| known.input == Input::Stdin),
+    }
+}
+
+/// Declines arguments by which a part would not print what the whole prints.
+fn check_args(call: &Call) -> Result<(), String> {
+    let holds = |word: &[u8]| call.args.iter().any(|arg| memmem::find(arg, word).is_some());
+    if call.args.iter().any(|arg| arg == b"-") {
+        return Err("an operand `-`, which it may print".into());
+    }
+    if holds(b"ENVIRON") || holds(b"$ENV") || holds(b"env") && call.name.ends_with(b"jq") {
+        return Err("it looks at the environment, which other machines and other runs need not share".into());
+    }
+    Ok(())
 }
 
 fn how(facts: &Facts) -> (OverParts, Kept) {

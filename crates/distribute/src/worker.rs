@@ -115,7 +115,8 @@ fn run_into(
     let cannot = |what: &str, error: &io::Error| format!("cannot {what}: {error}");
     let durable = output.try_clone().map_err(|error| cannot("write", &error))?;
     let mut command = Command::new(pelton);
-    command.args(["run", "--jobs", "1", "--shell", &job.shell, "--", &job.stages]);
+    // It ends with this process, however that ends, and takes its process group along.
+    command.args(["worker", "--shell", &job.shell, "--stages", &job.stages]);
     command
         .current_dir(&job.directory)
         .stdin(Stdio::piped())

@@ -25,6 +25,8 @@ pub struct PortableStage {
     pub reads: Option<Vec<u8>>,
     /// The redirection of its standard output, as written, if it has one.
     pub writes: Option<String>,
+    /// The file that this redirection names.
+    pub written: Option<Vec<u8>>,
 }
 
 /// A program that a stage starts.
@@ -77,23 +79,24 @@ fn portable(
     text: &str,
     around: &Surroundings<'_>,
 ) -> Result<PortableStage, String> {
-    let (mut reads, mut writes) = (None, None);
+    let (mut reads, mut writes, mut written) = (None, None, None);
     for redirect in &stage.syntax.redirects {
         match &redirect.kind {
             RedirectKind::Read(word) if redirect.fd.is_none_or(|fd| fd == 0) && reads.is_none() => {
                 reads = Some(expand::file_name(word, around.environment)?);
             }
-            RedirectKind::Write(_) | RedirectKind::Clobber(_) | RedirectKind::Append(_)
+            RedirectKind::Write(word) | RedirectKind::Clobber(word) | RedirectKind::Append(word)
                 if redirect.fd.is_none_or(|fd| fd == 1) && writes.is_none() =>
             {
                 writes = Some(redirect.span.of(text).to_owned());
+                written = Some(expand::file_name(word, around.environment)?);
             }
             _ => return Err("a redirection beyond `< file` and `> file`".into()),
         }
     }
     let call = call(stage, around);
     let text = stage.span.of(text).to_owned();
-    Ok(PortableStage { candidate, text, call, reads, writes })
+    Ok(PortableStage { candidate, text, call, reads, writes, written })
 }
 
 fn call(stage: &StagePlan, around: &Surroundings<'_>) -> Result<Call, String> {

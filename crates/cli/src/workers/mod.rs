@@ -17,12 +17,17 @@ use pelton_distribute::{
     Check, Ended, Event, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work, check_machine,
     finish, parts, run_part, run_parts,
 };
-use pelton_run::{Environment, Plan, Request};
+use pelton_run::{Environment, Plan, PortableStage, Request};
 use pelton_sys::signals::{self, Requests};
 use pelton_sys::spawn::terminates_with;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, IsTerminal as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -95,16 +100,24 @@ Example:
   pelton worker --plan w/plan.json --check   whether this machine may work on it")]
 pub struct WorkerArgs {
     /// The plan, as `pelton plan` wrote it
-    #[arg(long, value_name = "FILE")]
-    pub plan: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "stages")]
+    pub plan: Option<PathBuf>,
 
     /// The part, from 0 on
-    #[arg(long, value_name = "I", required_unless_present = "check")]
+    #[arg(long, value_name = "I", required_unless_present_any = ["check", "stages"])]
     pub part: Option<usize>,
 
     /// Only compare this machine with that of the plan: pelton, the tools, the input. Status 1 if something differs
     #[arg(long, conflicts_with = "part")]
     pub check: bool,
+
+    /// Run the stages of a part, in a process group that ends with the process that started this one
+    #[arg(long, value_name = "TEXT", hide = true, requires = "shell")]
+    pub stages: Option<String>,
+
+    /// The shell whose text they are
+    #[arg(long, hide = true)]
+    pub shell: Option<String>,
 
     /// End with the process that started this one
     #[arg(long, hide = true)]
@@ -136,14 +149,19 @@ fn alone(reason: &str) -> Option<Ending> {
 }
 
 fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Option<Ending>, Failure> {
-    let work = WorkDirectory::of(work_dir)?;
+    let work = match WorkDirectory::of(work_dir) {
+        Ok(work) => work,
+        Err(failure) if work_dir.is_some() => return Err(failure),
+        Err(_) => return Ok(alone("$TMPDIR, in which no directory can be made")),
+    };
     let plan = job.write(&work.path).map_err(unusable)?;
     let pelton = own_program()?;
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
     let mut launcher = target.launcher(&pelton, &plan)?;
     let shown = Shown(terminal::stderr_is_terminal());
     let mut tell = |event: Event, progress: Progress| {
-        if let Event::Failed { part, how } = event {
+        // An interrupt ends the workers as well.
+        if let (Event::Failed { part, how }, false) = (event, requests.has_any()) {
             shown.clear();
             terminal::say(&format!(
                 "pelton: the worker of part {part} ended with {how}; it is tried again\n"
@@ -175,7 +193,7 @@ fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Opt
             };
             Err(Failure::new(format!("cannot finish on workers: {how}")).with_help(help))
         }
-        Outcome::Stopped => Ok(requests.taken().first().map(|signal| Ending::Signal(*signal))),
+        Outcome::Stopped => Ok(Some(Ending::Signal(requests.taken().first().copied().unwrap_or(TERM)))),
     }
 }
 
@@ -243,7 +261,11 @@ impl WorkDirectory {
             None => std::env::temp_dir().join(format!("pelton-parts-{}", std::process::id())),
         };
         let cannot = |error: io::Error| Failure::io(format!("cannot make `{}`", path.display()), &error);
-        std::fs::create_dir_all(&path).map_err(cannot)?;
+        match given {
+            Some(_) => std::fs::create_dir_all(&path),
+            None => std::fs::create_dir(&path),
+        }
+        .map_err(cannot)?;
         let path = path.canonicalize().map_err(cannot)?;
         Ok(WorkDirectory { path, temporary: given.is_none() })
     }
@@ -281,8 +303,12 @@ fn job(
     let named = |path: &Path, error: &io::Error| format!("the input {}: {error}", path.display());
     let described =
         |path: &PathBuf| pelton_distribute::InputFile::of(path).map_err(|error| named(path, &error));
+    check_output(&stages, &work)?;
     let inputs = work.files.iter().map(described).collect::<Result<Vec<_>, _>>()?;
     let bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
+    if part_size == Some(0) {
+        return Err("--part-size 0".into());
+    }
     if part_size.is_none() && bytes < WORTH_BYTES {
         return Err(format!("its input, which is small: {bytes} bytes"));
     }
@@ -313,6 +339,37 @@ fn job(
         ends_on_parts: work.ends_on_parts,
         tools: work.programs.iter().map(tool).collect::<Result<_, _>>()?,
     })
+}
+
+/// Declines outputs that the real stages would treat in their own way: a file that is read too, a device, none at all.
+fn check_output(stages: &[PortableStage], work: &Work) -> Result<(), String> {
+    let named = stages.iter().filter_map(|stage| stage.written.as_ref());
+    let written = named.map(|name| PathBuf::from(OsStr::from_bytes(name)));
+    let out = Path::new("/dev/fd/1");
+    for path in written.chain([out.to_owned()]) {
+        let found = match std::fs::metadata(&path) {
+            Ok(found) => found,
+            Err(_) if path == out => return Err("its standard output, which is closed".into()),
+            // It is made, or the shell says why not.
+            Err(_) => continue,
+        };
+        let is_same = |input: &PathBuf| {
+            std::fs::metadata(input)
+                .is_ok_and(|input| (input.dev(), input.ino()) == (found.dev(), found.ino()))
+        };
+        if work.files.iter().any(is_same) {
+            return Err(format!("{}, which is its input and its output", path.display()));
+        }
+        let is_null = std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
+        let is_terminal = path == out && io::stdout().is_terminal();
+        if found.file_type().is_char_device() && !is_null && !is_terminal {
+            return Err("its output, which is a device".into());
+        }
+    }
+    if work.colours && io::stdout().is_terminal() {
+        return Err("the colours of its output on a terminal".into());
+    }
+    Ok(())
 }
 
 /// Tells how a text would be divided.
@@ -388,14 +445,18 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     if args.tied && !terminates_with(parent) {
         return Ok(Ending::Status(1));
     }
-    let job = Job::read(&args.plan).map_err(|error| Failure::new(error.0))?;
+    if let (Some(stages), Some(shell)) = (&args.stages, &args.shell) {
+        return in_group(stages, shell, parent);
+    }
+    let Some(plan) = &args.plan else { return Ok(Ending::Status(2)) };
+    let job = Job::read(plan).map_err(|error| Failure::new(error.0))?;
     let Some(part) = args.part else {
         let found = check_machine(&job);
         let text: String = found.iter().map(|line| format!("{line}\n")).collect();
         output::print(&text, "what differs")?;
         return Ok(Ending::Status(i32::from(!found.is_empty())));
     };
-    let work = args.plan.parent().filter(|work| !work.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let work = plan.parent().filter(|work| !work.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let work =
         work.canonicalize().map_err(|error| Failure::io("cannot find the plan's directory", &error))?;
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
@@ -403,4 +464,21 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     let started = &mut |leader| stages.store(leader, Ordering::Relaxed);
     run_part(&job, &work, part, &own_program()?, started).map_err(Failure::new)?;
     Ok(Ending::Status(0))
+}
+
+/// Runs the stages of a part as the leader of a process group, which ends with `parent`.
+fn in_group(stages: &str, shell: &str, parent: u32) -> Result<Ending, Failure> {
+    let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
+    // 0 would mean that nothing is to be ended.
+    end_with_signal(requests, |_| signals::kill_own_group(), None).store(1, Ordering::Relaxed);
+    if !terminates_with(parent) {
+        return Ok(Ending::Status(1));
+    }
+    let mut run = Command::new(own_program()?);
+    run.args(["run", "--jobs", "1", "--shell", shell, "--", stages]);
+    let status = run.status().map_err(|error| Failure::io("cannot start the stages", &error))?;
+    Ok(match status.signal() {
+        Some(signal) => Ending::Signal(signal),
+        None => Ending::Status(status.code().unwrap_or(1)),
+    })
 }
