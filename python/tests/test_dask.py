@@ -198,7 +198,7 @@ def test_tls_with_certificates_and_not_without(place: Path) -> None:
 
 def test_what_a_cluster_must_not_be_given_is_refused(place: Path) -> None:
     for target, options, words in [
-        ("dask://10.0.0.1:8786", ["--work-dir", "w"], b"neither encrypts"),
+        ("dask://10.0.0.1:8786", ["--work-dir", "w"], b"neither encryption nor authentication"),
         ("dask://127.0.0.1:8786", [], b"a directory that all see"),
     ]:
         run = start(place, target, TEXT, *options)

@@ -65,7 +65,7 @@ fn answer() -> Result<Answer, Failure> {
     wait::wait_any(&[requests.as_fd(), stdin.as_fd()], Some(PATIENCE));
     let keys = SingleKeys::pressed(Duration::ZERO);
     // The question does not stay on the screen.
-    say("\r\x1b[K");
+    terminal::clear_line();
     if let Some(signal) = requests.taken().first() {
         return Ok(Answer::Signal(*signal));
     }

@@ -24,14 +24,14 @@ pub fn show(progress: &Progress) {
         Some(text) if redrawn => {
             let width = Look::of_stderr(crate::terminal::When::Never).width.unwrap_or(80).max(10);
             let text: String = text.chars().take(width - 1).collect();
-            terminal::say(&format!("\r{text}\x1b[K"));
+            terminal::redraw(&text);
             meter.drawn = true;
         }
         Some(text) => terminal::say(&format!("{text}\n")),
         None => {}
     }
     if progress.ended && std::mem::take(&mut meter.drawn) {
-        terminal::say("\r\x1b[K");
+        terminal::clear_line();
     }
 }
 

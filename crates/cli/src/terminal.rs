@@ -166,6 +166,16 @@ pub fn say(text: &str) {
     say_bytes(text.as_bytes());
 }
 
+/// Overwrites the last line of standard error, which is a terminal.
+pub fn redraw(text: &str) {
+    say(&format!("\r{text}\x1b[K"));
+}
+
+/// Clears the last line of standard error, which is a terminal.
+pub fn clear_line() {
+    redraw("");
+}
+
 /// Like [`say`], for raw bytes.
 pub fn say_bytes(bytes: &[u8]) {
     let mut stderr = std::io::stderr().lock();

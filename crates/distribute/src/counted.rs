@@ -4,11 +4,12 @@
 //! beside each other, and each part holds a line once: the next line of a part is the one that was printed, or the part has
 //! none of it.
 
+use crate::finish::{merging, running};
 use crate::job::Job;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 
 /// A merge that was started.
 pub struct Merged {
@@ -31,17 +32,14 @@ impl Merged {
         command: &str,
         pelton: &Path,
     ) -> io::Result<Self> {
-        let (mut names, mut without) = (Vec::new(), Vec::new());
+        let mut without = Vec::new();
         for (number, file) in files.iter().enumerate() {
             let lines = work.join(format!("lines-{number:06}"));
             write_lines(file, &lines)?;
-            names.push(format!("'{}'", lines.to_string_lossy().replace('\'', "'\\''")));
             without.push(lines);
         }
-        let text = format!("{command} -- {}", names.join(" "));
-        let mut sort = Command::new(pelton);
-        sort.args(["run", "--shell", &job.shell, "--", &text]).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut sort = sort.spawn()?;
+        let mut sort = running(job, pelton, &merging(command, &without));
+        let mut sort = sort.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let lines = sort.stdout.take().ok_or_else(|| io::Error::other("no output of the merge"))?;
         let parts = files.iter().map(|file| Counts::open(file)).collect::<io::Result<_>>()?;
         Ok(Merged { sort, lines: BufReader::with_capacity(1 << 20, lines), parts, files: without })
@@ -84,7 +82,7 @@ impl Drop for Merged {
         let _ = self.sort.kill();
         let _ = self.sort.wait();
         for file in &self.files {
-            // What is left there does no harm.
+            // Files that cannot be removed are harmless.
             let _ = std::fs::remove_file(file);
         }
     }

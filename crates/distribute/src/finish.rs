@@ -3,23 +3,13 @@
 use crate::counted;
 use crate::job::{Job, PartResult};
 use crate::work::{Merge, PartStatus};
+use pelton_run::script::quoted;
+use pelton_sys::signals::PIPE;
+use pelton_sys::wait::Ended;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// What ends a writer whose reader has left.
-const SIGPIPE: i32 = 13;
-
-/// How the whole ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// With this status.
-    Status(i32),
-    /// By this signal.
-    Signal(i32),
-}
 
 /// Merges the outputs, and runs the stages behind them, whose output is this process's own; without any, writes to `out`.
 /// `started` is told the process of these stages.
@@ -34,24 +24,23 @@ pub fn finish(
     out: &mut dyn Write,
     started: &mut dyn FnMut(u32),
 ) -> io::Result<Ended> {
+    let end = job.division.end.as_ref();
     let files: Vec<PathBuf> = results.iter().map(|result| work.join(&result.output)).collect();
-    let (text, sum) = match &job.merge {
-        Merge::Concatenated => (job.end.clone(), None),
-        Merge::Added => (job.end.clone(), Some(sum(&files)?)),
-        Merge::ReadBy(command) => (Some(joined(command.clone(), job.end.as_ref())), None),
+    let (text, sum) = match &job.division.merge {
+        Merge::Concatenated => (end.cloned(), None),
+        Merge::Added => (end.cloned(), Some(sum(&files)?)),
+        Merge::ReadBy(command) => (Some(joined(command.clone(), end)), None),
         Merge::MergedBy(command) => {
-            let names: Vec<String> = files.iter().map(|file| quoted(file)).collect();
-            let text = joined(format!("{command} -- {}", names.join(" ")), job.end.as_ref());
+            let text = joined(merging(command, &files), end);
             return run(job, pelton, &text, &mut |_| Ok(()), started);
         }
         Merge::Counted(command) => {
             let mut merged = counted::Merged::start(job, work, &files, command, pelton)?;
             let mut feed = |to: &mut dyn Write| merged.write(to);
-            let ended = match &job.end {
-                Some(text) => run(job, pelton, text, &mut feed, started)?,
-                None => written(feed(out), out, 0)?,
+            return match end {
+                Some(text) => run(job, pelton, text, &mut feed, started),
+                None => written(feed(out), out, 0),
             };
-            return Ok(ended);
         }
     };
     let mut feed = |to: &mut dyn Write| match &sum {
@@ -60,7 +49,7 @@ pub fn finish(
     };
     match text {
         Some(text) => match run(job, pelton, &text, &mut feed, started)? {
-            Ended::Status(0) if job.ends_on_parts => Ok(Ended::Status(status(job, results))),
+            Ended::Exited(0) if job.division.ends_on_parts => Ok(Ended::Exited(status(job, results))),
             other => Ok(other),
         },
         None => written(feed(out), out, status(job, results)),
@@ -70,15 +59,15 @@ pub fn finish(
 /// Returns how the last stage would have ended that wrote this output, with this status if all was taken.
 fn written(fed: io::Result<()>, out: &mut dyn Write, status: i32) -> io::Result<Ended> {
     match fed.and_then(|()| out.flush()) {
-        Ok(()) => Ok(Ended::Status(status)),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Signal(SIGPIPE)),
+        Ok(()) => Ok(Ended::Exited(status)),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Signalled(PIPE, false)),
         Err(error) => Err(error),
     }
 }
 
 /// Returns the status of the last stage, which ran on the parts.
 fn status(job: &Job, results: &[PartResult]) -> i32 {
-    match job.status {
+    match job.division.status {
         PartStatus::Success => 0,
         PartStatus::Found => i32::from(results.iter().all(|result| result.status != 0)),
     }
@@ -88,8 +77,17 @@ fn joined(command: String, end: Option<&String>) -> String {
     end.map_or_else(|| command.clone(), |end| format!("{command} | {end}"))
 }
 
-fn quoted(file: &Path) -> String {
-    format!("'{}'", file.to_string_lossy().replace('\'', "'\\''"))
+/// Returns the text by which a command merges files.
+pub(crate) fn merging(command: &str, files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
+    format!("{command} -- {}", names.join(" "))
+}
+
+/// Returns the command by which pelton runs a text here.
+pub(crate) fn running(job: &Job, pelton: &Path, text: &str) -> Command {
+    let mut command = Command::new(pelton);
+    command.args(["run", "--shell", &job.shell, "--", text]);
+    command
 }
 
 /// Adds the numbers in these files.
@@ -112,9 +110,7 @@ fn run(
     feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     started: &mut dyn FnMut(u32),
 ) -> io::Result<Ended> {
-    let mut command = Command::new(pelton);
-    command.args(["run", "--shell", &job.shell, "--", text]).stdin(Stdio::piped());
-    let mut child = command.spawn()?;
+    let mut child = running(job, pelton, text).stdin(Stdio::piped()).spawn()?;
     started(child.id());
     let fed = child.stdin.take().map_or(Ok(()), |mut stdin| feed(&mut stdin));
     let status = child.wait()?;
@@ -123,8 +119,5 @@ fn run(
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         fed => fed?,
     }
-    Ok(match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Status(code),
-        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
-    })
+    Ok(status.into())
 }

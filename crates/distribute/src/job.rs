@@ -1,7 +1,7 @@
 //! A job as data: what the driver writes once as `plan.json`, and what each worker reads; and the result of a part.
 
 use crate::cut::Piece;
-use crate::work::{Check, Merge, PartStatus};
+use crate::work::Division;
 use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
@@ -51,20 +51,9 @@ pub struct Job {
     pub inputs: Vec<InputFile>,
     /// The parts, in order.
     pub parts: Vec<Vec<Piece>>,
-    /// The stages that run on each part, which is their standard input.
-    pub stages: String,
-    /// Which bytes a part may hold.
-    pub check: Check,
-    /// Which statuses a part may end with.
-    pub status: PartStatus,
-    /// Whether a part may end before its input, and then no later part is needed.
-    pub may_suffice: bool,
-    /// How the outputs of the parts become one.
-    pub merge: Merge,
-    /// The stages that read the merged output on the driver's machine.
-    pub end: Option<String>,
-    /// Whether the last stage of the text ran on the parts: then the end only copies, and theirs is the status.
-    pub ends_on_parts: bool,
+    /// What runs where.
+    #[serde(flatten)]
+    pub division: Division,
     /// The programs of the stages on the parts.
     pub tools: Vec<Tool>,
 }
@@ -186,12 +175,10 @@ impl Job {
         Ok(path)
     }
 
-    /// Returns the result of a part that is done, if it is one of this job.
-    pub fn result(&self, work: &Path, part: usize) -> Option<PartResult> {
-        let text = std::fs::read(PartResult::path(work, part)).ok()?;
-        let result: PartResult = serde_json::from_slice(&text).ok()?;
-        let output = std::fs::metadata(work.join(&result.output)).ok()?;
-        (result.job == self.identity() && output.len() == result.bytes).then_some(result)
+    /// Returns why this pelton must not work on it, if it is another one than made it.
+    pub fn other_pelton(&self) -> Option<String> {
+        let here = env!("CARGO_PKG_VERSION");
+        (self.pelton != here).then(|| format!("pelton is {} there and {here} here", self.pelton))
     }
 }
 
@@ -222,6 +209,14 @@ impl PartResult {
         work.join(format!("part-{part:06}.json"))
     }
 
+    /// Reads that of a part that is done, if it is of the job with this identity.
+    pub fn read(work: &Path, part: usize, identity: &str) -> Option<Self> {
+        let text = std::fs::read(PartResult::path(work, part)).ok()?;
+        let result: PartResult = serde_json::from_slice(&text).ok()?;
+        let output = std::fs::metadata(work.join(&result.output)).ok()?;
+        (result.job == identity && output.len() == result.bytes).then_some(result)
+    }
+
     /// Commits it, unless another attempt did before: then its output goes.
     ///
     /// # Errors
@@ -230,7 +225,7 @@ impl PartResult {
         let new = work.join(format!("{}.json", self.output));
         let written = write_durably(&new, &serde_json::to_vec(self)?);
         let linked = written.and_then(|()| std::fs::hard_link(&new, PartResult::path(work, part)));
-        // What is left there is never read.
+        // A file that cannot be removed is never read.
         let _ = std::fs::remove_file(&new);
         match linked {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

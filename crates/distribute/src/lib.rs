@@ -21,8 +21,8 @@ mod work;
 mod worker;
 
 pub use cut::{Cuts, Piece, parts};
-pub use finish::{Ended, finish};
+pub use finish::finish;
 pub use job::{InputFile, Job, JobError, PartResult, Tool};
 pub use schedule::{Attempt, Event, Launcher, Outcome, Progress, run_parts};
-pub use work::{Check, Merge, PartStatus, Work};
+pub use work::{Check, Division, Merge, PartStatus, Work};
 pub use worker::{check_machine, run_part};

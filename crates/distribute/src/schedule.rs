@@ -41,7 +41,7 @@ pub trait Attempt {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A part is done.
-    Done(PartResult),
+    Done,
     /// A worker ended without a result.
     Failed {
         /// The part.
@@ -123,7 +123,7 @@ pub fn run_parts(
             }
         }
         std::thread::sleep(TICK);
-        if let Some(how) = look(job, work, &mut parts, &mut running, tell) {
+        if let Some(how) = look(work, &mut parts, &mut running, tell) {
             return Outcome::Failed(how);
         }
     }
@@ -131,7 +131,6 @@ pub fn run_parts(
 
 /// Takes the results of the workers that have ended. Returns how a part failed for good, if one did.
 fn look(
-    job: &Job,
     work: &Path,
     parts: &mut Parts,
     running: &mut Vec<Running>,
@@ -145,10 +144,9 @@ fn look(
         };
         let Running { part, since, .. } = running.swap_remove(at);
         let left = parts.progress(running.len());
-        parts.results[part] = parts.results[part].take().or_else(|| job.result(work, part));
-        if let Some(result) = parts.results[part].clone() {
+        if parts.has_result(work, part) {
             parts.seconds.push(since.elapsed().as_secs_f64());
-            tell(Event::Done(result), left);
+            tell(Event::Done, left);
             continue;
         }
         let has_copy = running.iter().any(|one| one.part == part);
@@ -161,6 +159,8 @@ fn look(
 }
 
 struct Parts {
+    /// The job's identity.
+    identity: String,
     results: Vec<Option<PartResult>>,
     attempts: Vec<usize>,
     /// How long each part took.
@@ -170,13 +170,21 @@ struct Parts {
 
 impl Parts {
     fn of(job: &Job, work: &Path) -> Self {
-        let count = job.parts.len();
+        let (count, identity) = (job.parts.len(), job.identity());
         Parts {
-            results: (0..count).map(|part| job.result(work, part)).collect(),
+            results: (0..count).map(|part| PartResult::read(work, part, &identity)).collect(),
+            identity,
             attempts: vec![0; count],
             seconds: Vec::new(),
-            may_suffice: job.may_suffice,
+            may_suffice: job.division.may_suffice,
         }
+    }
+
+    /// Whether a part is done, by what lies in the work directory now.
+    fn has_result(&mut self, work: &Path, part: usize) -> bool {
+        let result = &mut self.results[part];
+        *result = result.take().or_else(|| PartResult::read(work, part, &self.identity));
+        result.is_some()
     }
 
     fn unsure(&self) -> Option<String> {

@@ -3,7 +3,8 @@
 use crate::cut::Cuts;
 use memchr::memmem;
 use pelton_commands::stateless::{Data, NOT_KNOWN, Stateless, Statuses, stateless};
-use pelton_commands::{ByteMap, Charset, Class, Facts, Input, OverParts};
+use pelton_commands::{Charset, Class, Facts, Input, OverParts};
+use pelton_run::script::quoted;
 use pelton_run::{Call, PortableStage};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -62,32 +63,39 @@ impl Merge {
     }
 }
 
-/// A pipeline, divided.
-#[derive(Clone, Debug)]
-pub struct Work {
-    /// The input files, in order.
-    pub files: Vec<PathBuf>,
-    /// The stages on each part, as shell texts.
-    pub stages: Vec<String>,
-    /// Where parts may be cut.
-    pub cuts: Cuts,
-    /// Their programs.
-    pub programs: Vec<PathBuf>,
+/// What of a pipeline runs on each part, and what becomes of that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Division {
+    /// The stages that run on each part, which is their standard input.
+    pub stages: String,
     /// Which bytes a part may hold.
     pub check: Check,
     /// Which statuses a part may end with.
     pub status: PartStatus,
     /// Whether a part may end before its input, and then no later part is needed.
     pub may_suffice: bool,
-    /// How their outputs become one.
+    /// How the outputs of the parts become one.
     pub merge: Merge,
-    /// The stages that read the merged output.
+    /// The stages that read the merged output on the driver's machine.
     pub end: Option<String>,
+    /// Whether the last stage of the text runs on the parts: then the end only copies, and theirs is the status.
+    pub ends_on_parts: bool,
+}
+
+/// A pipeline, divided.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// The input files, in order.
+    pub files: Vec<PathBuf>,
+    /// Where parts may be cut.
+    pub cuts: Cuts,
+    /// What runs where.
+    pub division: Division,
+    /// The programs of the stages on the parts.
+    pub programs: Vec<PathBuf>,
     /// Whether what it prints on a terminal is coloured.
     pub colours: bool,
-    /// Whether the last stage runs on the parts: then the end only copies.
-    pub ends_on_parts: bool,
-    /// Why these do not run on parts, if there are any.
+    /// Why the stages of the end do not run on parts, if there are any.
     pub why_end: Option<String>,
 }
 
@@ -119,89 +127,118 @@ impl Work {
     /// Why it runs on one machine, to follow 'because of'.
     pub fn of(stages: &[PortableStage]) -> Result<Self, String> {
         let Some(first) = stages.first() else { return Err("an empty text".into()) };
-        let Source { files, args: reads_on } = source(first)?;
-        let mut work = Work {
-            files,
-            stages: Vec::new(),
+        let Source { files, args } = source(first)?;
+        let mut taking = Taking {
+            taken: usize::from(args.is_none()),
+            first_args: args,
+            kept: Kept::Characters,
             cuts: Cuts::lines(),
+            texts: Vec::new(),
             programs: Vec::new(),
             check: Check::Bytes,
             status: PartStatus::Success,
             may_suffice: false,
             merge: Merge::Concatenated,
-            end: None,
-            colours: false,
-            ends_on_parts: false,
-            why_end: None,
         };
-        let (mut kept, mut taken) = (Kept::Characters, usize::from(reads_on.is_none()));
-        while let Some(stage) = stages.get(taken) {
-            let on_parts = on_parts(stage, taken == 0, kept).and_then(|found| Ok((found, call(stage)?)));
-            let (found, call) = match on_parts {
-                Ok(found) => found,
+        let mut why_end = None;
+        while let Some(stage) = stages.get(taking.taken) {
+            match taking.take(stage, stages.get(taking.taken + 1)) {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(reason) => {
-                    work.why_end = Some(format!("{}: {reason}", stage.candidate.name));
+                    why_end = Some(format!("{}: {reason}", stage.candidate.name));
                     break;
                 }
-            };
-            if let OverParts::ConcatenatedBetween(before, behind) = found.over {
-                if !work.stages.is_empty() {
-                    let why = "what it reads is no file, which could be cut where it may be";
-                    work.why_end = Some(format!("{}: {why}", stage.candidate.name));
-                    break;
-                }
-                work.cuts = Cuts { before, behind };
-            }
-            let args = reads_on.as_ref().filter(|_| taken == 0).unwrap_or(&call.args);
-            let text = written(call, args)?;
-            taken += 1;
-            work.programs.push(call.program.clone());
-            work.stages.push(text.clone());
-            work.check = work.check.max(found.check);
-            work.status = found.status;
-            kept = kept.min(found.keeps);
-            work.merge = match found.over {
-                OverParts::Added => Merge::Added,
-                OverParts::ReadAgain => {
-                    let facts = stage.candidate.facts();
-                    work.may_suffice = facts.is_some_and(Facts::stops_early);
-                    Merge::ReadBy(text)
-                }
-                OverParts::Merged(args) => Merge::MergedBy(written(call, &args)?),
-                OverParts::Concatenated
-                | OverParts::ConcatenatedBetween(..)
-                | OverParts::Counted
-                | OverParts::Unknown => Merge::Concatenated,
-            };
-            if let Some(counting) = stages.get(taken).and_then(|next| counts(stage, next)) {
-                work.count(counting)?;
-                taken += 1;
-                break;
-            }
-            if work.merge != Merge::Concatenated || !found.makes_lines || stage.writes.is_some() {
-                break;
             }
         }
-        if work.stages.is_empty() {
-            return Err(work.why_end.unwrap_or_else(|| "a pipeline that only copies".to_owned()));
+        if taking.texts.is_empty() {
+            return Err(why_end.unwrap_or_else(|| "a pipeline that only copies".to_owned()));
         }
-        work.end = end(stages, taken);
-        work.ends_on_parts = taken == stages.len();
+        let ends_on_parts = taking.taken == stages.len();
         let last = stages.last().and_then(stateless_of);
-        work.colours = work.ends_on_parts && last.is_some_and(|last| last.data == Data::Json);
-        Ok(work)
+        Ok(Work {
+            files,
+            cuts: taking.cuts,
+            division: Division {
+                stages: taking.texts.join(" | "),
+                check: taking.check,
+                status: taking.status,
+                may_suffice: taking.may_suffice,
+                merge: taking.merge,
+                end: end(stages, taking.taken),
+                ends_on_parts,
+            },
+            programs: taking.programs,
+            colours: ends_on_parts && last.is_some_and(|last| last.data == Data::Json),
+            why_end,
+        })
     }
 }
 
-impl Work {
-    /// Lets the parts count as well what they have sorted.
-    fn count(&mut self, counting: &Call) -> Result<(), String> {
-        if let Merge::MergedBy(command) = &self.merge {
-            self.stages.push(written(counting, &counting.args)?);
-            self.programs.push(counting.program.clone());
-            self.merge = Merge::Counted(command.clone());
+/// The stages on the parts, while one is taken after the other.
+struct Taking {
+    /// How many stages of the text are taken; a first one that only copies is none of the texts.
+    taken: usize,
+    /// The arguments of the first stage, to read its standard input.
+    first_args: Option<Vec<Vec<u8>>>,
+    kept: Kept,
+    cuts: Cuts,
+    texts: Vec<String>,
+    programs: Vec<PathBuf>,
+    check: Check,
+    status: PartStatus,
+    may_suffice: bool,
+    merge: Merge,
+}
+
+impl Taking {
+    /// Takes a stage, and `next` as well if that counts what this one sorts. Returns whether others may follow.
+    ///
+    /// # Errors
+    /// Why it does not run on parts.
+    fn take(&mut self, stage: &PortableStage, next: Option<&PortableStage>) -> Result<bool, String> {
+        let found = on_parts(stage, self.taken == 0, self.kept)?;
+        let call = call(stage)?;
+        if let OverParts::ConcatenatedBetween(before, behind) = found.over {
+            if !self.texts.is_empty() {
+                return Err("what it reads is no file, which could be cut where it may be".into());
+            }
+            self.cuts = Cuts { before, behind };
         }
-        Ok(())
+        let text = written(call, self.first_args.as_ref().unwrap_or(&call.args))?;
+        let counting = match found.over {
+            OverParts::Merged(_) => next.and_then(|next| counts(stage, next)),
+            _ => None,
+        };
+        let counting =
+            counting.map(|call| Ok::<_, String>((call, written(call, &call.args)?))).transpose()?;
+        self.merge = match found.over {
+            OverParts::Added => Merge::Added,
+            OverParts::ReadAgain => Merge::ReadBy(text.clone()),
+            OverParts::Merged(args) if counting.is_some() => Merge::Counted(written(call, &args)?),
+            OverParts::Merged(args) => Merge::MergedBy(written(call, &args)?),
+            OverParts::Concatenated
+            | OverParts::ConcatenatedBetween(..)
+            | OverParts::Counted
+            | OverParts::Unknown => Merge::Concatenated,
+        };
+        self.may_suffice =
+            matches!(self.merge, Merge::ReadBy(_)) && stage.candidate.facts().is_some_and(Facts::stops_early);
+        self.check = self.check.max(found.check);
+        self.status = found.status;
+        self.kept = self.kept.min(found.keeps);
+        self.first_args = None;
+        self.add(call, text);
+        if let Some((call, text)) = counting {
+            self.add(call, text);
+        }
+        Ok(self.merge == Merge::Concatenated && found.makes_lines && stage.writes.is_none())
+    }
+
+    fn add(&mut self, call: &Call, text: String) {
+        self.taken += 1;
+        self.programs.push(call.program.clone());
+        self.texts.push(text);
     }
 }
 
@@ -306,32 +343,14 @@ fn call(stage: &PortableStage) -> Result<&Call, String> {
 
 /// Returns what a stage does with parts, or why it reads the whole.
 fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, String> {
-    if stage.reads.is_some() && !first {
-        return Err("it reads a file of its own".into());
-    }
-    let candidate = &stage.candidate;
     let known = stateless_of(stage);
-    if !first && !reads_stdin_alone(stage, known.as_ref()) {
+    if !first && (stage.reads.is_some() || !reads_stdin_alone(stage, known.as_ref())) {
         return Err("it reads files of its own".into());
     }
     if let Ok(call) = &stage.call {
-        check_args(call)?;
+        check_args(call, known.as_ref())?;
     }
-    let facts = candidate.facts();
-    let utf8 = candidate.context.as_ref().is_some_and(|context| context.locale.ctype != Charset::C);
-    let judges = facts.is_some_and(|facts| facts.input.depends_on_reads);
-    let check = match known.as_ref().map(|known| known.data) {
-        _ if judges => {
-            if utf8 {
-                Check::Utf8
-            } else {
-                Check::NoNul
-            }
-        }
-        Some(Data::Text { utf8: true }) => Check::Utf8,
-        Some(Data::Text { utf8: false } | Data::Json) => Check::NoNul,
-        Some(Data::Bytes) | None => Check::Bytes,
-    };
+    let check = check(stage, known.as_ref());
     let is_kept = match check {
         Check::Bytes => true,
         Check::NoNul => kept >= Kept::NoNul,
@@ -340,21 +359,43 @@ fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, S
     if !is_kept {
         return Err("it judges what is text, and a stage before it may make other bytes".into());
     }
-    if let Some(known) = known {
-        let status = match known.statuses {
+    match (known, &stage.candidate.command) {
+        (Some(known), _) => Ok(by_lines(&known, stage.candidate.facts(), check)),
+        (None, Ok(accepted)) => by_facts(&accepted.facts, check),
+        (None, Err(why)) => Err(why.reason.clone()),
+    }
+}
+
+/// Returns which bytes a stage treats in parts as in the whole.
+fn check(stage: &PortableStage, known: Option<&Stateless>) -> Check {
+    let utf8 = stage.candidate.context.as_ref().is_some_and(|context| context.locale.ctype != Charset::C);
+    let judges = stage.candidate.facts().is_some_and(|facts| facts.input.depends_on_reads);
+    match known.map(|known| known.data) {
+        _ if judges && utf8 => Check::Utf8,
+        _ if judges => Check::NoNul,
+        Some(Data::Text { utf8: true }) => Check::Utf8,
+        Some(Data::Text { utf8: false } | Data::Json) => Check::NoNul,
+        Some(Data::Bytes) | None => Check::Bytes,
+    }
+}
+
+/// Returns what a real command does that treats lines by themselves.
+fn by_lines(known: &Stateless, facts: Option<&Facts>, check: Check) -> OnParts {
+    let filters = facts.is_some_and(|facts| matches!(facts.class, Class::LineFilter));
+    OnParts {
+        over: OverParts::Concatenated,
+        makes_lines: known.prints_lines,
+        check,
+        status: match known.statuses {
             Statuses::Found => PartStatus::Found,
             Statuses::AnyIsTheEnd | Statuses::First => PartStatus::Success,
-        };
-        let keeps = match facts {
-            Some(facts) if matches!(facts.class, Class::LineFilter) => Kept::Characters,
-            _ => Kept::Nothing,
-        };
-        let makes_lines = known.prints_lines;
-        return Ok(OnParts { over: OverParts::Concatenated, makes_lines, check, status, keeps });
+        },
+        keeps: if filters { Kept::Characters } else { Kept::Nothing },
     }
-    let Some(facts) = facts else {
-        return Err(candidate.command.as_ref().err().map_or_else(String::new, |why| why.reason.clone()));
-    };
+}
+
+/// Returns what an accepted command does with parts, or why it reads the whole.
+fn by_facts(facts: &Facts, check: Check) -> Result<OnParts, String> {
     let (over, keeps) = how(facts);
     if matches!(over, OverParts::Unknown | OverParts::Counted) || facts.record_end != b'\n' {
         return Err("it needs all of its input in order".into());
@@ -363,9 +404,11 @@ fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, S
         return Err("it does more than print".into());
     }
     let makes_lines = match &facts.class {
-        Class::ByteMap(map) => keeps_line_ends(map),
+        // A newline stays one.
+        Class::ByteMap(map) => !map.removes().contains(b'\n'),
         _ => true,
     };
+    let judges = facts.input.depends_on_reads;
     let found = judges && matches!(over, OverParts::Concatenated | OverParts::Added);
     let status = if found { PartStatus::Found } else { PartStatus::Success };
     Ok(OnParts { over, makes_lines, check, status, keeps })
@@ -380,12 +423,13 @@ fn reads_stdin_alone(stage: &PortableStage, known: Option<&Stateless>) -> bool {
 }
 
 /// Declines arguments by which a part would not print what the whole prints.
-fn check_args(call: &Call) -> Result<(), String> {
+fn check_args(call: &Call, known: Option<&Stateless>) -> Result<(), String> {
     let holds = |word: &[u8]| call.args.iter().any(|arg| memmem::find(arg, word).is_some());
+    let is_json = known.is_some_and(|known| known.data == Data::Json);
     if call.args.iter().any(|arg| arg == b"-") {
         return Err("an operand `-`, which it may print".into());
     }
-    if holds(b"ENVIRON") || holds(b"$ENV") || holds(b"env") && call.name.ends_with(b"jq") {
+    if holds(b"ENVIRON") || holds(b"$ENV") || is_json && holds(b"env") {
         return Err("it looks at the environment, which other machines and other runs need not share".into());
     }
     Ok(())
@@ -404,27 +448,22 @@ fn how(facts: &Facts) -> (OverParts, Kept) {
     }
 }
 
-/// Whether a newline stays one, so that whole lines stay whole.
-fn keeps_line_ends(map: &ByteMap) -> bool {
-    !map.removes().contains(b'\n')
-}
-
 /// Writes a program with arguments as shell text.
 fn written(call: &Call, args: &[Vec<u8>]) -> Result<String, String> {
     let not_text = |_| "a word that is not UTF-8".to_owned();
-    let quoted = |word: &[u8]| {
+    let shown = |word: &[u8]| {
         let word = String::from_utf8(word.to_vec()).map_err(not_text)?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,:+@%".contains(&byte);
         let is_plain = !word.is_empty() && word.bytes().all(plain);
-        Ok::<_, String>(if is_plain { word } else { format!("'{}'", word.replace('\'', "'\\''")) })
+        Ok::<_, String>(if is_plain { word } else { quoted(&word) })
     };
     let mut words = Vec::new();
     for (name, value) in &call.assignments {
-        words.push(format!("{name}={}", quoted(value)?));
+        words.push(format!("{name}={}", shown(value)?));
     }
-    words.push(quoted(&call.name)?);
+    words.push(shown(&call.name)?);
     for arg in args {
-        words.push(quoted(arg)?);
+        words.push(shown(arg)?);
     }
     Ok(words.join(" "))
 }

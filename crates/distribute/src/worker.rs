@@ -4,10 +4,11 @@ use crate::cut::Piece;
 use crate::job::{InputFile, Job, PartResult, Tool};
 use crate::work::{Check, PartStatus};
 use memchr::memchr;
+use pelton_sys::wait::Ended;
 use std::fs::File;
 use std::io::{self, Read as _, Write};
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -19,10 +20,7 @@ const SAID_BYTES_MAX: u64 = 4096;
 
 /// Returns why this machine must not work on a job: what differs from the driver's. Empty if nothing does.
 pub fn check_machine(job: &Job) -> Vec<String> {
-    let mut found = Vec::new();
-    if job.pelton != env!("CARGO_PKG_VERSION") {
-        found.push(format!("pelton is {} there and {} here", job.pelton, env!("CARGO_PKG_VERSION")));
-    }
+    let mut found: Vec<String> = job.other_pelton().into_iter().collect();
     for tool in &job.tools {
         let shown = tool.path.display();
         match Tool::of(&tool.path) {
@@ -61,8 +59,8 @@ pub fn run_part(
     started: &mut dyn FnMut(u32),
 ) -> Result<PartResult, String> {
     let pieces = job.parts.get(part).ok_or_else(|| format!("there is no part {part}"))?;
-    if job.pelton != env!("CARGO_PKG_VERSION") {
-        return Err(format!("the plan is of pelton {}", job.pelton));
+    if let Some(other) = job.other_pelton() {
+        return Err(other);
     }
     for piece in pieces {
         check_input(&job.directory, &job.inputs[piece.file])?;
@@ -91,7 +89,7 @@ pub fn run_part(
         Ok(result)
     });
     if committed.is_err() {
-        // What is left there is of no use; a failure to remove it changes nothing.
+        // The output is incomplete. If it cannot be removed, it is never read.
         let _ = std::fs::remove_file(&path);
     }
     committed
@@ -116,7 +114,7 @@ fn run_into(
     let durable = output.try_clone().map_err(|error| cannot("write", &error))?;
     let mut command = Command::new(pelton);
     // It ends with this process, however that ends, and takes its process group along.
-    command.args(["worker", "--shell", &job.shell, "--stages", &job.stages]);
+    command.args(["worker", "--shell", &job.shell, "--stages", &job.division.stages]);
     command
         .current_dir(&job.directory)
         .stdin(Stdio::piped())
@@ -146,7 +144,7 @@ fn run_into(
     let said = listener.join().unwrap_or_default();
     let fed = fed.map_err(|error| cannot("read the part", &error))?;
     durable.sync_all().map_err(|error| cannot("write", &error))?;
-    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    let status = Ended::from(status).status();
     Ok(Ran {
         status,
         ended_early: fed == Fed::EndedEarly,
@@ -161,14 +159,14 @@ fn unsure(job: &Job, said: &[u8], status: i32, fed: Fed) -> Option<String> {
         let first = said.split(|byte| *byte == b'\n').next().unwrap_or_default();
         return Some(format!("a part said: {}", String::from_utf8_lossy(first)));
     }
-    let is_expected = match job.status {
+    let is_expected = match job.division.status {
         PartStatus::Success => status == 0,
         PartStatus::Found => status <= 1,
     };
     match fed {
         _ if !is_expected => Some(format!("a part ended with status {status}")),
         Fed::NotText => Some("the input holds bytes that are no text".to_owned()),
-        Fed::EndedEarly if !job.may_suffice => Some("a part ended before its input".to_owned()),
+        Fed::EndedEarly if !job.division.may_suffice => Some("a part ended before its input".to_owned()),
         Fed::All | Fed::EndedEarly => None,
     }
 }
@@ -196,7 +194,7 @@ fn feed(job: &Job, pieces: &[Piece], mut to: impl Write) -> io::Result<Fed> {
             }
             at += read as u64;
             let filled = open + read;
-            let Some(behind) = judged(job.check, &block[..filled], at == piece.to) else {
+            let Some(behind) = judged(job.division.check, &block[..filled], at == piece.to) else {
                 return Ok(Fed::NotText);
             };
             match to.write_all(&block[open..filled]) {

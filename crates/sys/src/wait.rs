@@ -1,6 +1,8 @@
 //! Waits for children: first detects that one ended, then, after its last counters were read, reaps it.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Resource usage of a process and of the descendants it waited for, from wait4(2).
@@ -91,6 +93,15 @@ impl Ended {
         match self {
             Ended::Exited(code) => code,
             Ended::Signalled(signal, _) => 128 + signal,
+        }
+    }
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ended::Exited(code),
+            (None, signal) => Ended::Signalled(signal.unwrap_or(0), status.core_dumped()),
         }
     }
 }

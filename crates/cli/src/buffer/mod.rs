@@ -159,10 +159,7 @@ fn ending(finish: Finish) -> Result<Ending, Failure> {
             if let Some(error) = last {
                 terminal::say(&format!("pelton: {error}: {}\n", plain(error.reason())));
             }
-            Ok(match ended {
-                Ended::Exited(status) => Ending::Status(status),
-                Ended::Signalled(signal, _) => Ending::Signal(signal),
-            })
+            Ok(ended.into())
         }
         (None, _, None) if reader_left && startup::sigpipe_was_ignored() => {
             Err(Failure::new("cannot write to standard output: Broken pipe").with_status(1))

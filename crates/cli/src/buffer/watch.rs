@@ -57,7 +57,7 @@ impl Line {
             return;
         }
         if self.redrawn {
-            terminal::say(&format!("\r{text}\x1b[K"));
+            terminal::redraw(text);
             self.drawn = true;
         } else {
             terminal::say(&format!("{text}\n"));

@@ -166,10 +166,7 @@ impl Check<'_> {
         progress.stop();
         if same_result(ours, &theirs) {
             terminal::say(&format!("pelton: checked: {}\n", sameness(ours, &shell)));
-            return Ok(match ours.ended {
-                Ended::Exited(status) => Ending::Status(status),
-                Ended::Signalled(signal, _) => Ending::Signal(signal),
-            });
+            return Ok(ours.ended.into());
         }
         terminal::say(&differences(ours, &theirs, &shell));
         let why = self.explain(plan, ours, &theirs, &mut progress)?;

@@ -67,7 +67,7 @@ impl Teller {
             units::bytes(rate as u64)
         );
         if self.redrawn {
-            terminal::say(&format!("\r{text}\x1b[K"));
+            terminal::redraw(&text);
             self.drawn = true;
         } else {
             terminal::say(&format!("{text}\n"));

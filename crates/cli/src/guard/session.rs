@@ -266,10 +266,7 @@ impl<'a> Session<'a> {
     fn finish(&mut self, ended: Ended) -> Ending {
         self.guarded.exit_status = Some(ended.status());
         self.write_files();
-        match ended {
-            Ended::Exited(status) => Ending::Status(status),
-            Ended::Signalled(signal, _) => Ending::Signal(signal),
-        }
+        ended.into()
     }
 
     fn style(&self) -> Style {

@@ -14,27 +14,23 @@ use crate::source::Source;
 use crate::terminal;
 use clap::Args;
 use pelton_distribute::{
-    Check, Ended, Event, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work, check_machine,
-    finish, parts, run_part, run_parts,
+    Check, Division, Event, InputFile, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work,
+    check_machine, finish, parts, run_part, run_parts,
 };
 use pelton_run::{Environment, Plan, PortableStage, Request};
-use pelton_sys::signals::{self, Requests};
+use pelton_sys::signals::{self, KILL, Requests, TERM};
 use pelton_sys::spawn::terminates_with;
+use pelton_sys::wait::Ended;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// SIGKILL.
-const KILL: i32 = 9;
-/// SIGTERM.
-const TERM: i32 = 15;
 /// How often signals are looked for.
 const TICK: std::time::Duration = std::time::Duration::from_millis(20);
 /// Less input than this is not divided, unless the size of a part is given.
@@ -136,7 +132,9 @@ pub fn run(
             .with_help("the pipeline in one word: pelton run --on local:4 'grep ERROR big.log | sort'"));
     };
     target.check(args)?;
-    match job(request, plan, environment, target.share(), args.part_size) {
+    let job = divide(request, plan, environment)
+        .and_then(|work| job(request, work, target.share(), args.part_size));
+    match job {
         Ok(job) => on_workers(&job, target, args.work_dir.as_deref()),
         Err(reason) => Ok(alone(&reason)),
     }
@@ -176,12 +174,9 @@ fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Opt
             let ended = watched(requests, &work, |started| {
                 finish(job, &work.path, &results, &pelton, &mut io::stdout().lock(), started)
             });
-            Ok(Some(
-                match ended.map_err(|error| Failure::io("cannot merge the outputs of the parts", &error))? {
-                    Ended::Status(status) => Ending::Status(status),
-                    Ended::Signal(signal) => Ending::Signal(signal),
-                },
-            ))
+            let ended =
+                ended.map_err(|error| Failure::io("cannot merge the outputs of the parts", &error))?;
+            Ok(Some(ended.into()))
         }
         Outcome::Unsure(reason) => Ok(alone(&reason)),
         Outcome::Failed(how) => {
@@ -203,13 +198,13 @@ struct Shown(bool);
 impl Shown {
     fn show(&self, Progress { done, all, running }: Progress) {
         if self.0 {
-            terminal::say(&format!("\r\x1b[Kpelton: {done} of {all} parts, {running} workers busy"));
+            terminal::redraw(&format!("pelton: {done} of {all} parts, {running} workers busy"));
         }
     }
 
     fn clear(&self) {
         if self.0 {
-            terminal::say("\r\x1b[K");
+            terminal::clear_line();
         }
     }
 }
@@ -240,7 +235,7 @@ fn end_with_signal(requests: Requests, end: fn(u32), directory: Option<PathBuf>)
             process => end(process),
         }
         if let Some(path) = directory {
-            // What is left there does no harm.
+            // Files that cannot be removed are harmless.
             let _ = std::fs::remove_dir_all(path);
         }
         signals::die_by(signal);
@@ -274,7 +269,7 @@ impl WorkDirectory {
 impl Drop for WorkDirectory {
     fn drop(&mut self) {
         if self.temporary {
-            // What is left there does no harm.
+            // Files that cannot be removed are harmless.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }
@@ -288,33 +283,24 @@ fn own_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::io("cannot find pelton's own program", &error))
 }
 
-/// Makes the job of a text, or says why it cannot be divided, to follow 'because of'.
-fn job(
-    request: &Request,
-    plan: &Plan,
-    environment: &Environment,
-    workers: usize,
-    part_size: Option<u64>,
-) -> Result<Job, String> {
+/// Divides a text, or says why it cannot be divided, to follow 'because of'.
+fn divide(request: &Request, plan: &Plan, environment: &Environment) -> Result<Work, String> {
     let stages = pelton_run::portable_stages(plan, request, environment)?;
     let work = Work::of(&stages)?;
+    check_output(&stages, &work)?;
+    Ok(work)
+}
+
+/// Makes the job of a divided text, or says why its input is not cut.
+fn job(request: &Request, work: Work, workers: usize, part_size: Option<u64>) -> Result<Job, String> {
     let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
     let directory = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
-    let named = |path: &Path, error: &io::Error| format!("the input {}: {error}", path.display());
-    let described =
-        |path: &PathBuf| pelton_distribute::InputFile::of(path).map_err(|error| named(path, &error));
-    check_output(&stages, &work)?;
+    let described = |path: &PathBuf| {
+        InputFile::of(path).map_err(|error| format!("the input {}: {error}", path.display()))
+    };
     let inputs = work.files.iter().map(described).collect::<Result<Vec<_>, _>>()?;
     let bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
-    if part_size == Some(0) {
-        return Err("--part-size 0".into());
-    }
-    if part_size.is_none() && bytes < WORTH_BYTES {
-        return Err(format!("its input, which is small: {bytes} bytes"));
-    }
-    let share = bytes / (4 * workers as u64);
-    let usual = share.clamp(PART_BYTES_MIN, PART_BYTES_MAX);
-    let part_bytes = part_size.unwrap_or(usual).max(bytes / PARTS_MAX + 1);
+    let part_bytes = part_bytes(bytes, workers, part_size)?;
     let parts = parts(&work.files, part_bytes, &work.cuts)
         .map_err(|error| format!("an input that cannot be read: {error}"))?;
     if parts.len() < 2 {
@@ -330,15 +316,20 @@ fn job(
         variables: Job::variables_here(),
         inputs,
         parts,
-        stages: work.stages.join(" | "),
-        check: work.check,
-        status: work.status,
-        may_suffice: work.may_suffice,
-        merge: work.merge,
-        end: work.end,
-        ends_on_parts: work.ends_on_parts,
         tools: work.programs.iter().map(tool).collect::<Result<_, _>>()?,
+        division: work.division,
     })
+}
+
+/// Returns the size of a part, or says why an input is too small to be cut.
+fn part_bytes(bytes: u64, workers: usize, part_size: Option<u64>) -> Result<u64, String> {
+    let size = match part_size {
+        Some(0) => return Err("--part-size 0".into()),
+        Some(size) => size,
+        None if bytes < WORTH_BYTES => return Err(format!("its input, which is small: {bytes} bytes")),
+        None => (bytes / (4 * workers as u64)).clamp(PART_BYTES_MIN, PART_BYTES_MAX),
+    };
+    Ok(size.max(bytes / PARTS_MAX + 1))
 }
 
 /// Declines outputs that the real stages would treat in their own way: a file that is read too, a device, none at all.
@@ -380,42 +371,44 @@ pub fn explained(
     plan: &Plan,
     environment: &Environment,
 ) -> Result<String, Failure> {
-    let job = match job(request, plan, environment, target.share(), part_size) {
-        Ok(job) => job,
+    let divided = divide(request, plan, environment).and_then(|work| {
+        let why_end = work.why_end.clone();
+        Ok((job(request, work, target.share(), part_size)?, why_end))
+    });
+    let (job, why_end) = match divided {
+        Ok(divided) => divided,
         Err(reason) => return Ok(format!("it runs here, undivided, because of {reason}\n")),
     };
-    let stages = pelton_run::portable_stages(plan, request, environment).unwrap_or_default();
-    let why_end = Work::of(&stages).ok().and_then(|work| work.why_end);
     let sizes: Vec<u64> =
         job.parts.iter().map(|part| part.iter().map(|Piece { from, to, .. }| to - from).sum()).collect();
     let (least, most) = (sizes.iter().min().unwrap_or(&0), sizes.iter().max().unwrap_or(&0));
-    let mut text = String::new();
-    // Writing to a string cannot fail.
     let of = match job.inputs.as_slice() {
         [one] => one.path.display().to_string(),
         several => format!("{} files", several.len()),
     };
     let count = sizes.len();
+    let mut text = String::new();
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "Parts      {count} of {of}, {least} to {most} bytes each, for {target}");
-    let _ = writeln!(text, "On each    {}", job.stages);
-    let _ = writeln!(text, "Merged     {}", job.merge.describe());
-    let end = job.end.as_deref().unwrap_or("nothing more");
+    let _ = writeln!(text, "On each    {}", job.division.stages);
+    let _ = writeln!(text, "Merged     {}", job.division.merge.describe());
+    let end = job.division.end.as_deref().unwrap_or("nothing more");
     let _ = writeln!(text, "Then here  {end}");
     if let Some(reason) = why_end {
         let _ = writeln!(text, "           because of {reason}");
     }
-    let _ = writeln!(text, "Undivided  {}", undivided(&job));
+    let _ = writeln!(text, "Undivided  {}", undivided(&job.division));
     Ok(text)
 }
 
 /// Says when the whole text runs here after all.
-fn undivided(job: &Job) -> String {
-    let check = match job.check {
+fn undivided(division: &Division) -> String {
+    let check = match division.check {
         Check::Bytes => "",
         Check::NoNul => ", or holds a NUL",
         Check::Utf8 => ", or holds a NUL or bytes that are no UTF-8",
     };
-    let status = match job.status {
+    let status = match division.status {
         PartStatus::Success => "another status than 0",
         PartStatus::Found => "a status above 1",
     };
@@ -430,7 +423,8 @@ pub fn plan(args: &PlanArgs) -> Result<Ending, Failure> {
             Failure::new("a command given as words has no plan").with_help("the pipeline in one word")
         );
     };
-    let job = job(&request, &plan, &environment, 1, Some(args.part_size))
+    let job = divide(&request, &plan, &environment)
+        .and_then(|work| job(&request, work, 1, Some(args.part_size)))
         .map_err(|reason| Failure::new(format!("it cannot be divided, because of {reason}")))?;
     std::fs::create_dir_all(&args.work_dir)
         .map_err(|error| Failure::io(format!("cannot make `{}`", args.work_dir.display()), &error))?;
@@ -477,8 +471,5 @@ fn in_group(stages: &str, shell: &str, parent: u32) -> Result<Ending, Failure> {
     let mut run = Command::new(own_program()?);
     run.args(["run", "--jobs", "1", "--shell", shell, "--", stages]);
     let status = run.status().map_err(|error| Failure::io("cannot start the stages", &error))?;
-    Ok(match status.signal() {
-        Some(signal) => Ending::Signal(signal),
-        None => Ending::Status(status.code().unwrap_or(1)),
-    })
+    Ok(Ended::from(status).into())
 }

@@ -1,9 +1,9 @@
 //! Where workers are, and how they are started there.
 
-use super::{OnArgs, TERM, TICK};
+use super::{OnArgs, TICK};
 use crate::failure::Failure;
 use pelton_distribute::{Attempt, Launcher};
-use pelton_sys::signals;
+use pelton_sys::signals::{self, CONT, TERM};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -14,8 +14,6 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// SIGCONT.
-const CONTINUE: i32 = 18;
 /// How long a worker may take to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -102,7 +100,7 @@ impl Target {
         }
         match dask {
             Dask::Plain(address) if !args.insecure && !is_loopback(address) => Err(Failure::new(format!(
-                "dask://{address} is another machine, and dask:// neither encrypts nor asks who is there"
+                "dask://{address} is another machine, and dask:// has neither encryption nor authentication"
             ))
             .with_help("dasks:// with certificates; or --insecure, in a network where nobody else is")),
             _ => Ok(()),
@@ -165,7 +163,7 @@ impl Drop for LocalWorker {
         }
         // It ends its stages first; if it is stopped, it cannot.
         signals::send(self.0.id(), TERM);
-        signals::send(self.0.id(), CONTINUE);
+        signals::send(self.0.id(), CONT);
         let end = Instant::now() + PATIENCE;
         while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < end {
             std::thread::sleep(TICK);

@@ -83,9 +83,7 @@ pub(super) struct Compiler<'a> {
     /// Whether in BEGIN or END.
     in_block: bool,
     pub(super) program: &'a Program,
-    functions: Vec<Option<Arc<Function>>>,
-    /// The functions, for calls within themselves.
-    within: Vec<Within>,
+    functions: Vec<Within>,
     /// Those that are being compiled.
     open: Vec<usize>,
     /// Whether something that prints was compiled.
@@ -109,8 +107,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         switches: 0,
         in_block: false,
         program,
-        functions: vec![None; program.functions.len()],
-        within: program.functions.iter().map(|_| Within::default()).collect(),
+        functions: program.functions.iter().map(|_| Within::default()).collect(),
         open: Vec::new(),
         prints: false,
     };
@@ -257,7 +254,7 @@ impl Compiler<'_> {
 
     /// Compiles a function at its first call.
     fn function(&mut self, number: usize) -> Accept<Arc<Function>> {
-        if let Some(known) = &self.functions[number] {
+        if let Some(known) = self.functions[number].get() {
             return Ok(Arc::clone(known));
         }
         self.open.push(number);
@@ -273,8 +270,7 @@ impl Compiler<'_> {
         let made = Arc::new(Function { has_arrays, arrays, body, prints: self.prints });
         (self.inside, self.loops, self.switches) = (inside, loops, switches);
         (self.in_block, self.prints) = (in_block, prints);
-        self.functions[number] = Some(Arc::clone(&made));
-        self.within[number].set(&made);
+        self.functions[number].set(&made);
         self.open.pop();
         Ok(made)
     }
@@ -756,7 +752,7 @@ impl Compiler<'_> {
         }
         if self.open.contains(&function) {
             self.prints |= recursion::prints(self.program, self.names, function);
-            return Ok(Get::Recurse(self.within[function].clone(), given));
+            return Ok(Get::Recurse(self.functions[function].clone(), given));
         }
         let function = self.function(function)?;
         self.prints |= function.prints;

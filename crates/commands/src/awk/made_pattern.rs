@@ -1,7 +1,7 @@
 //! Regular expressions and separators that are made while the program runs.
 //!
 //! What a text means as an expression is known only once it is there. A text that the kernel does not match exactly, or
-//! of which the real awk warns, makes the real awk run again from the beginning ([`restart`](super::restart)).
+//! about which the real awk warns, makes the real awk run again from the beginning ([`restart`](super::restart)).
 
 use std::collections::HashMap;
 

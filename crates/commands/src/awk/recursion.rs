@@ -31,6 +31,11 @@ pub(super) struct Depth {
 pub(super) struct Within(Arc<OnceLock<Arc<Function>>>);
 
 impl Within {
+    /// Returns it, once it is compiled.
+    pub(super) fn get(&self) -> Option<&Arc<Function>> {
+        self.0.get()
+    }
+
     pub(super) fn set(&self, function: &Arc<Function>) {
         let _ = self.0.set(Arc::clone(function));
     }
@@ -103,7 +108,7 @@ impl Machine {
         }
         self.depth.calls += 1;
         // It is compiled before the program runs.
-        let result = function.0.get().map_or(Err(Stop::Again), |function| call(self, function));
+        let result = function.get().map_or(Err(Stop::Again), |function| call(self, function));
         self.depth.calls -= 1;
         result
     }
