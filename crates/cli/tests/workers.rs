@@ -50,6 +50,28 @@ const DIVIDED: &[&str] = &[
     "sed -n 's/a\\(.\\)/<\\1>/p' log | sort | uniq -c",
     "expand log | fold -w 9 | sort | tail -n 2",
     "sort -n -k2 log | awk '{print $2}' | nl | tail -n 3",
+    "grep -n 404 log | tail -n 3",
+    "cat log more | grep -no '[ab]'",
+    "cat log more | cat -n",
+    "cat -n log | grep 404",
+    "grep -n nothing log",
+    "grep -m 3 404 log",
+    "grep -m 3 nothing log",
+    "cat more log | grep -m 100 -v 404 | tail -n 2",
+    "grep -q 404 log",
+    "grep -q nothing log",
+    "cat log more | grep -vq nothing",
+    "tail -n +2 log | sort | uniq -c | head -n 3",
+    "tail -n +3 log",
+    "sed 1d log | cut -d' ' -f2 | sort -n | tail -n 2",
+    "sed '1,20d' log | wc -l",
+    "mawk 'NR > 1 {print $2}' log | sort | uniq -c | head -n 4",
+    "mawk 'NR == 1 {next} $NF == 404 {print $1}' log | wc -l",
+    "zcat log.gz more.gz log.gz | grep 404 | sort | uniq -c | head",
+    "gzip -dc log.gz log.gz | wc -l",
+    "zcat -- log.gz log.gz more.gz | tail -n +2 | cut -c1 | sort | uniq -c",
+    "zcat log.gz log.gz | grep -m 2 404",
+    "xz -dc log.xz log.xz | grep -c 404",
 ];
 
 /// Pipelines that are not.
@@ -73,6 +95,19 @@ const UNDIVIDED: &[&str] = &[
     "sort more > more",
     "grep 404 log > /dev/full",
     "awk '{print ENVIRON[\"TMPDIR\"], $1}' log",
+    "zcat log.gz | sort | head -n 3",
+    "zcat more.gz more.gz | sort | head -n 3",
+    "zcat log.gz log | wc -l",
+    "zcat log.gz missing.gz | wc -l",
+    "mawk 'NR > 1 && FNR > 1' log | wc -l",
+    "mawk 'NR % 2' log | wc -l",
+    "mawk 'BEGIN {NR = 5} NR > 7' log | wc -l",
+    "tail -n +99999 log | wc -l",
+    "tail -n +2900 log | wc -l",
+    "sed '1!d' log",
+    "sed -n 1d log",
+    "grep -m 3 -c 404 log",
+    "grep -l 404 log",
 ];
 
 struct Place(tempfile::TempDir);
@@ -94,6 +129,13 @@ impl Place {
         std::fs::write(dir.path().join("log"), log).expect("written");
         // Its last line has no end.
         std::fs::write(dir.path().join("more"), more.trim_end()).expect("written");
+        for (program, file, compressed) in
+            [("gzip", "log", "log.gz"), ("gzip", "more", "more.gz"), ("xz", "log", "log.xz")]
+        {
+            let to = std::fs::File::create(dir.path().join(compressed)).expect("created");
+            let made = Command::new(program).args(["-c", file]).current_dir(dir.path()).stdout(to).status();
+            assert!(made.expect("it runs").success(), "{program}");
+        }
         Place(dir)
     }
 
@@ -114,7 +156,7 @@ impl Place {
 
     /// Returns what pelton prints, and why it did not divide the text.
     fn divided(&self, text: &str, locale: &str, more: &[&str]) -> (Output, Option<String>) {
-        let args = [&["run", "--on", "local:3", "--part-size", "6000"], more, &["--", text]].concat();
+        let args = [&["run", "--on", "local:3", "--part-size", "12000"], more, &["--", text]].concat();
         let mut output = self.command(PELTON, &args, locale).output().expect("pelton runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let is_reason = |line: &&str| line.starts_with("pelton: runs here, undivided, because of");

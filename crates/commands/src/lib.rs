@@ -29,6 +29,7 @@ pub use locale::messages::Messages;
 pub use sed::only_prints as sed_that_only_prints;
 pub use sort::{DistinctCount, Mode as SortMode, Sort, SortOptions, TopK};
 pub use tool::context::{Charset, Collate, Context, Locale, locales_are_installed};
+pub use tool::decompress::decompressor;
 pub use tool::detect::{Family, Implementation};
 pub use tool::facts::{
     ChildProgram, Class, Content, Diagnostics, EarlyStop, Facts, InputFacts, Lines, OutputFacts, OverParts,

@@ -22,7 +22,7 @@ pub struct Piece {
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Where parts may be cut: between a byte of one set and a byte of another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cuts {
     /// The bytes with which a part may end.
     pub before: ByteSet,
@@ -36,6 +36,12 @@ impl Cuts {
         Cuts { before: ByteSet::where_(|byte| byte == b'\n'), behind: ByteSet::where_(|_| true) }
     }
 
+    /// Makes those between files, and nowhere else.
+    pub fn files() -> Self {
+        let none = ByteSet::where_(|_| false);
+        Cuts { before: none, behind: none }
+    }
+
     fn may_be(&self, before: u8, behind: u8) -> bool {
         self.before.contains(before) && self.behind.contains(behind)
     }
@@ -47,6 +53,9 @@ impl Cuts {
 /// # Errors
 /// If a file cannot be read.
 pub fn parts(files: &[PathBuf], part_bytes: u64, cuts: &Cuts) -> io::Result<Vec<Vec<Piece>>> {
+    if *cuts == Cuts::files() {
+        return whole_files(files, part_bytes);
+    }
     let mut parts = Vec::new();
     let mut part: Vec<Piece> = Vec::new();
     for (number, path) in files.iter().enumerate() {
@@ -64,6 +73,25 @@ pub fn parts(files: &[PathBuf], part_bytes: u64, cuts: &Cuts) -> io::Result<Vec<
                 parts.push(std::mem::take(&mut part));
             }
             from = to;
+        }
+    }
+    if !part.is_empty() {
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// Puts whole files into parts of at least `part_bytes`.
+///
+/// # Errors
+/// If a file cannot be read.
+fn whole_files(files: &[PathBuf], part_bytes: u64) -> io::Result<Vec<Vec<Piece>>> {
+    let mut parts = Vec::new();
+    let mut part: Vec<Piece> = Vec::new();
+    for (number, path) in files.iter().enumerate() {
+        part.push(Piece { file: number, from: 0, to: open(path)?.metadata()?.len() });
+        if part.iter().map(|piece| piece.to).sum::<u64>() >= part_bytes {
+            parts.push(std::mem::take(&mut part));
         }
     }
     if !part.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::counted;
 use crate::job::{Job, PartResult};
+use crate::numbered;
 use crate::work::{Merge, PartStatus};
 use pelton_run::script::quoted;
 use pelton_sys::signals::PIPE;
@@ -28,6 +29,15 @@ pub fn finish(
     let files: Vec<PathBuf> = results.iter().map(|result| work.join(&result.output)).collect();
     let (text, sum) = match &job.division.merge {
         Merge::Concatenated => (end.cloned(), None),
+        Merge::Numbered(width) => {
+            let mut feed = |to: &mut dyn Write| numbered::write(&files, results, *width, to);
+            return match end {
+                Some(text) => {
+                    run(job, pelton, text, &mut feed, started).map(|ended| of_parts(ended, job, results))
+                }
+                None => written(feed(out), out, status(job, results)),
+            };
+        }
         Merge::Added => (end.cloned(), Some(sum(&files)?)),
         Merge::ReadBy(command) => (Some(joined(command.clone(), end)), None),
         Merge::MergedBy(command) => {
@@ -48,10 +58,7 @@ pub fn finish(
         None => files.iter().try_for_each(|file| io::copy(&mut File::open(file)?, to).map(|_| ())),
     };
     match text {
-        Some(text) => match run(job, pelton, &text, &mut feed, started)? {
-            Ended::Exited(0) if job.division.ends_on_parts => Ok(Ended::Exited(status(job, results))),
-            other => Ok(other),
-        },
+        Some(text) => run(job, pelton, &text, &mut feed, started).map(|ended| of_parts(ended, job, results)),
         None => written(feed(out), out, status(job, results)),
     }
 }
@@ -70,6 +77,14 @@ fn status(job: &Job, results: &[PartResult]) -> i32 {
     match job.division.status {
         PartStatus::Success => 0,
         PartStatus::Found => i32::from(results.iter().all(|result| result.status != 0)),
+    }
+}
+
+/// Returns how the whole ended, after stages behind the parts that ended so.
+fn of_parts(ended: Ended, job: &Job, results: &[PartResult]) -> Ended {
+    match ended {
+        Ended::Exited(0) if job.division.ends_on_parts => Ended::Exited(status(job, results)),
+        other => other,
     }
 }
 

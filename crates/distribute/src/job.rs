@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// The version of the format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Variables that change what tools print.
 const VARIABLES: [&str; 17] = [
@@ -195,6 +195,10 @@ pub struct PartResult {
     pub status: i32,
     /// Whether it ended before its input.
     pub ended_early: bool,
+    /// Bytes that its stages were given.
+    pub read: u64,
+    /// Newlines in them.
+    pub lines: u64,
     /// Why the whole text should run on one machine, if so.
     pub unsure: Option<String>,
     /// Where it ran: host and process.

@@ -14,8 +14,10 @@
 
 mod counted;
 mod cut;
+mod feed;
 mod finish;
 mod job;
+mod numbered;
 mod schedule;
 mod work;
 mod worker;
@@ -24,5 +26,5 @@ pub use cut::{Cuts, Piece, parts};
 pub use finish::finish;
 pub use job::{InputFile, Job, JobError, PartResult, Tool};
 pub use schedule::{Attempt, Event, Launcher, Outcome, Progress, run_parts};
-pub use work::{Check, Division, Merge, PartStatus, Work};
+pub use work::{Check, Division, Merge, PartStatus, Suffices, Work};
 pub use worker::{check_machine, run_part};

@@ -1,6 +1,7 @@
 //! Which part runs when: every part is done once, a failed one is tried again, a slow one gets a second copy.
 
 use crate::job::{Job, PartResult};
+use crate::work::Suffices;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -70,7 +71,7 @@ pub struct Progress {
 /// How the parts ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// With these results, in order; fewer than there are parts if the last of them suffices.
+    /// With these results, in order; fewer than there are parts if those suffice.
     Done(Vec<PartResult>),
     /// Why the whole text should run on one machine.
     Unsure(String),
@@ -102,6 +103,9 @@ pub fn run_parts(
         }
         if let Some(reason) = parts.unsure() {
             return Outcome::Unsure(reason);
+        }
+        if let Some(result) = parts.decisive() {
+            return Outcome::Done(vec![result]);
         }
         let needed = parts.needed();
         if (0..needed).all(|part| parts.results[part].is_some()) {
@@ -165,7 +169,7 @@ struct Parts {
     attempts: Vec<usize>,
     /// How long each part took.
     seconds: Vec<f64>,
-    may_suffice: bool,
+    suffices: Suffices,
 }
 
 impl Parts {
@@ -176,7 +180,7 @@ impl Parts {
             identity,
             attempts: vec![0; count],
             seconds: Vec::new(),
-            may_suffice: job.division.may_suffice,
+            suffices: job.division.suffices,
         }
     }
 
@@ -191,10 +195,16 @@ impl Parts {
         self.results.iter().flatten().find_map(|result| result.unsure.clone())
     }
 
+    /// Returns the result that decides alone.
+    fn decisive(&self) -> Option<PartResult> {
+        let decides = |result: &&PartResult| self.suffices == Suffices::Success && result.status == 0;
+        self.results.iter().flatten().find(decides).cloned()
+    }
+
     /// Returns how many parts are needed, from the first on.
     fn needed(&self) -> usize {
         let suffices = |result: &Option<PartResult>| result.as_ref().is_some_and(|result| result.ended_early);
-        let first = self.results.iter().position(suffices).filter(|_| self.may_suffice);
+        let first = self.results.iter().position(suffices).filter(|_| self.suffices == Suffices::EndedEarly);
         first.map_or(self.results.len(), |first| first + 1)
     }
 

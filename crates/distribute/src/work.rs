@@ -3,7 +3,7 @@
 use crate::cut::Cuts;
 use memchr::memmem;
 use pelton_commands::stateless::{Data, NOT_KNOWN, Stateless, Statuses, stateless};
-use pelton_commands::{Charset, Class, Facts, Input, OverParts};
+use pelton_commands::{Charset, Class, Facts, Input, OverParts, decompressor};
 use pelton_run::script::quoted;
 use pelton_run::{Call, PortableStage};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,18 @@ pub enum PartStatus {
     Found,
 }
 
+/// Which parts suffice, so that others are not needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Suffices {
+    /// None: all are needed.
+    Never,
+    /// One that ended before its input, with all before it.
+    EndedEarly,
+    /// One with status 0, alone.
+    Success,
+}
+
 /// How the outputs of the parts become one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "command")]
@@ -48,6 +60,8 @@ pub enum Merge {
     MergedBy(String),
     /// They are lines with counts, of which equal ones are added; this command merges the lines without the counts.
     Counted(String),
+    /// One after another, each line with its number in the part, as wide as this, which becomes that in the whole.
+    Numbered(usize),
 }
 
 impl Merge {
@@ -59,6 +73,9 @@ impl Merge {
             Merge::ReadBy(command) => format!("read by {command}"),
             Merge::MergedBy(command) => format!("merged by {command}"),
             Merge::Counted(command) => format!("merged by {command}, the counts of equal lines added"),
+            Merge::Numbered(_) => {
+                "one after another, with the numbers that lines have in the whole".to_owned()
+            }
         }
     }
 }
@@ -66,14 +83,20 @@ impl Merge {
 /// What of a pipeline runs on each part, and what becomes of that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Division {
+    /// The command that makes each input file into what is read of it (`zcat`).
+    pub decoder: Option<String>,
     /// The stages that run on each part, which is their standard input.
     pub stages: String,
+    /// Those that run on the first part, if they are others.
+    pub first: Option<String>,
+    /// How many lines the first part must have at least.
+    pub first_lines: u64,
     /// Which bytes a part may hold.
     pub check: Check,
     /// Which statuses a part may end with.
     pub status: PartStatus,
-    /// Whether a part may end before its input, and then no later part is needed.
-    pub may_suffice: bool,
+    /// Which parts suffice.
+    pub suffices: Suffices,
     /// How the outputs of the parts become one.
     pub merge: Merge,
     /// The stages that read the merged output on the driver's machine.
@@ -104,6 +127,8 @@ struct OnParts {
     over: OverParts,
     /// Whether each of its outputs is whole lines.
     makes_lines: bool,
+    /// Whether a part that succeeds decides the whole.
+    ends_all: bool,
     check: Check,
     status: PartStatus,
     keeps: Kept,
@@ -127,17 +152,21 @@ impl Work {
     /// Why it runs on one machine, to follow 'because of'.
     pub fn of(stages: &[PortableStage]) -> Result<Self, String> {
         let Some(first) = stages.first() else { return Err("an empty text".into()) };
-        let Source { files, args } = source(first)?;
+        let Source { files, args, decoder } = source(first)?;
         let mut taking = Taking {
             taken: usize::from(args.is_none()),
             first_args: args,
             kept: Kept::Characters,
-            cuts: Cuts::lines(),
+            cuts: if decoder.is_some() { Cuts::files() } else { Cuts::lines() },
             texts: Vec::new(),
-            programs: Vec::new(),
+            programs: decoder
+                .iter()
+                .filter_map(|_| Some(first.call.as_ref().ok()?.program.clone()))
+                .collect(),
+            first_lines: 0,
             check: Check::Bytes,
             status: PartStatus::Success,
-            may_suffice: false,
+            suffices: Suffices::Never,
             merge: Merge::Concatenated,
         };
         let mut why_end = None;
@@ -154,16 +183,20 @@ impl Work {
         if taking.texts.is_empty() {
             return Err(why_end.unwrap_or_else(|| "a pipeline that only copies".to_owned()));
         }
+        let (on_first, on_others) = taking.written();
         let ends_on_parts = taking.taken == stages.len();
         let last = stages.last().and_then(stateless_of);
         Ok(Work {
             files,
             cuts: taking.cuts,
             division: Division {
-                stages: taking.texts.join(" | "),
+                decoder,
+                first: (on_first != on_others).then_some(on_first),
+                stages: on_others,
+                first_lines: taking.first_lines,
                 check: taking.check,
                 status: taking.status,
-                may_suffice: taking.may_suffice,
+                suffices: taking.suffices,
                 merge: taking.merge,
                 end: end(stages, taking.taken),
                 ends_on_parts,
@@ -183,12 +216,20 @@ struct Taking {
     first_args: Option<Vec<Vec<u8>>>,
     kept: Kept,
     cuts: Cuts,
-    texts: Vec<String>,
+    texts: Vec<OnEach>,
     programs: Vec<PathBuf>,
+    first_lines: u64,
     check: Check,
     status: PartStatus,
-    may_suffice: bool,
+    suffices: Suffices,
     merge: Merge,
+}
+
+/// The text of a stage.
+struct OnEach {
+    first: String,
+    /// On all parts but the first; `None`: it copies.
+    others: Option<String>,
 }
 
 impl Taking {
@@ -200,12 +241,24 @@ impl Taking {
         let found = on_parts(stage, self.taken == 0, self.kept)?;
         let call = call(stage)?;
         if let OverParts::ConcatenatedBetween(before, behind) = found.over {
-            if !self.texts.is_empty() {
+            if !self.texts.is_empty() || self.cuts == Cuts::files() {
                 return Err("what it reads is no file, which could be cut where it may be".into());
             }
             self.cuts = Cuts { before, behind };
         }
-        let text = written(call, self.first_args.as_ref().unwrap_or(&call.args))?;
+        let args = self.first_args.take().unwrap_or_else(|| call.args.clone());
+        let text = written(call, &args)?;
+        let mut others = Some(text.clone());
+        if let OverParts::AfterFirst { lines, options } = &found.over {
+            if !self.texts.is_empty() {
+                return Err("it needs all of its input in order".into());
+            }
+            self.first_lines = *lines;
+            others = options
+                .as_ref()
+                .map(|options| written(call, &[options.as_slice(), &args].concat()))
+                .transpose()?;
+        }
         let counting = match found.over {
             OverParts::Merged(_) => next.and_then(|next| counts(stage, next)),
             _ => None,
@@ -217,25 +270,40 @@ impl Taking {
             OverParts::ReadAgain => Merge::ReadBy(text.clone()),
             OverParts::Merged(args) if counting.is_some() => Merge::Counted(written(call, &args)?),
             OverParts::Merged(args) => Merge::MergedBy(written(call, &args)?),
+            OverParts::FirstLines(most) => Merge::ReadBy(format!("head -n {most}")),
+            OverParts::Numbered(width) => Merge::Numbered(width),
             OverParts::Concatenated
             | OverParts::ConcatenatedBetween(..)
+            | OverParts::AfterFirst { .. }
+            | OverParts::AnySuccess
             | OverParts::Counted
             | OverParts::Unknown => Merge::Concatenated,
         };
-        self.may_suffice =
-            matches!(self.merge, Merge::ReadBy(_)) && stage.candidate.facts().is_some_and(Facts::stops_early);
+        let stops_early = stage.candidate.facts().is_some_and(Facts::stops_early);
+        self.suffices = match self.merge {
+            _ if found.ends_all => Suffices::Success,
+            Merge::ReadBy(_) if stops_early => Suffices::EndedEarly,
+            _ => Suffices::Never,
+        };
         self.check = self.check.max(found.check);
         self.status = found.status;
         self.kept = self.kept.min(found.keeps);
-        self.first_args = None;
-        self.add(call, text);
+        self.add(call, OnEach { first: text, others });
         if let Some((call, text)) = counting {
-            self.add(call, text);
+            self.add(call, OnEach { first: text.clone(), others: Some(text) });
         }
-        Ok(self.merge == Merge::Concatenated && found.makes_lines && stage.writes.is_none())
+        let may_go_on = self.merge == Merge::Concatenated && self.suffices == Suffices::Never;
+        Ok(may_go_on && found.makes_lines && stage.writes.is_none())
     }
 
-    fn add(&mut self, call: &Call, text: String) {
+    /// Returns the stages on the first part, and on the others.
+    fn written(&self) -> (String, String) {
+        let first: Vec<&str> = self.texts.iter().map(|text| text.first.as_str()).collect();
+        let others: Vec<&str> = self.texts.iter().filter_map(|text| text.others.as_deref()).collect();
+        (first.join(" | "), if others.is_empty() { "cat".to_owned() } else { others.join(" | ") })
+    }
+
+    fn add(&mut self, call: &Call, text: OnEach) {
         self.taken += 1;
         self.programs.push(call.program.clone());
         self.texts.push(text);
@@ -266,6 +334,8 @@ struct Source {
     files: Vec<PathBuf>,
     /// The arguments with which the first stage reads them from its standard input; `None` if it only copies them.
     args: Option<Vec<Vec<u8>>>,
+    /// The command that makes each file into what is read of it; the first stage then is none of the others.
+    decoder: Option<String>,
 }
 
 fn source(stage: &PortableStage) -> Result<Source, String> {
@@ -278,10 +348,14 @@ fn source(stage: &PortableStage) -> Result<Source, String> {
         let known = stateless_of(stage).map(|known| vec![known.input]);
         return match inputs.map(<[Input]>::to_vec).or(known) {
             Some(inputs) if inputs == [Input::Stdin] => {
-                Ok(Source { files: vec![path(file)], args: Some(call.args.clone()) })
+                Ok(Source { files: vec![path(file)], args: Some(call.args.clone()), decoder: None })
             }
             _ => Err(format!("{name}, of which it is not known what it reads")),
         };
+    }
+    if let Some(found) = decompressor(&call.name, &call.args) {
+        let decoder = Some(written(call, &found.options)?);
+        return Ok(Source { files: found.files.iter().map(path).collect(), args: None, decoder });
     }
     if let Some(accepted) = command {
         let inputs = accepted.command.inputs();
@@ -294,7 +368,7 @@ fn source(stage: &PortableStage) -> Result<Source, String> {
             .collect();
         let only_files = files.len() == inputs.len() && !files.is_empty();
         if only_files && matches!(accepted.facts.class, Class::Copy) {
-            return Ok(Source { files, args: None });
+            return Ok(Source { files, args: None, decoder: None });
         }
         // A command whose outputs can be merged prints no names of files.
         let prints_alike = accepted.facts.over_parts != OverParts::Unknown;
@@ -304,12 +378,12 @@ fn source(stage: &PortableStage) -> Result<Source, String> {
             && last == file
             && args.last().is_none_or(|before| before != b"--")
         {
-            return Ok(Source { files, args: Some(args.to_vec()) });
+            return Ok(Source { files, args: Some(args.to_vec()), decoder: None });
         }
     }
     match stateless_of(stage) {
         Some(Stateless { input: Input::File(file), args, .. }) => {
-            Ok(Source { files: vec![path(&file)], args: Some(args) })
+            Ok(Source { files: vec![path(&file)], args: Some(args), decoder: None })
         }
         _ => Err(format!("{name}: {}", why_not(stage))),
     }
@@ -385,6 +459,7 @@ fn by_lines(known: &Stateless, facts: Option<&Facts>, check: Check) -> OnParts {
     OnParts {
         over: OverParts::Concatenated,
         makes_lines: known.prints_lines,
+        ends_all: false,
         check,
         status: match known.statuses {
             Statuses::Found => PartStatus::Found,
@@ -408,10 +483,12 @@ fn by_facts(facts: &Facts, check: Check) -> Result<OnParts, String> {
         Class::ByteMap(map) => !map.removes().contains(b'\n'),
         _ => true,
     };
-    let judges = facts.input.depends_on_reads;
-    let found = judges && matches!(over, OverParts::Concatenated | OverParts::Added);
-    let status = if found { PartStatus::Found } else { PartStatus::Success };
-    Ok(OnParts { over, makes_lines, check, status, keeps })
+    // Only a search judges what it reads.
+    let searches = facts.input.depends_on_reads || matches!(facts.class, Class::LineFilter);
+    let ends_all = over == OverParts::AnySuccess;
+    let finds = ends_all || searches && !matches!(over, OverParts::AfterFirst { .. });
+    let status = if finds { PartStatus::Found } else { PartStatus::Success };
+    Ok(OnParts { over, makes_lines, ends_all, check, status, keeps })
 }
 
 /// Whether a stage reads its standard input and nothing else.

@@ -51,6 +51,7 @@ mod number;
 mod numeric_strings;
 mod one_true;
 mod output_files;
+mod over_parts;
 mod paragraphs;
 mod parse;
 mod pattern;
@@ -90,7 +91,7 @@ use pelton_stream::Kernel;
 use crate::regex::Judges;
 use crate::{
     Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames, Input,
-    InputFacts, Lookup, OutputFacts,
+    InputFacts, Lookup, OutputFacts, OverParts,
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
@@ -210,6 +211,7 @@ struct Awk {
     files: Option<FileNames>,
     /// Whether threads can share its records, in words.
     sharing: String,
+    over_parts: OverParts,
 }
 
 /// Parses the arguments of `awk`.
@@ -462,8 +464,11 @@ fn accept_as(
             )
         }
     };
+    let over_parts =
+        if one_input { over_parts::over_parts(&program, &analysis, &manner) } else { OverParts::Unknown };
     let awk = Awk {
         sharing,
+        over_parts,
         compiled,
         analysis,
         manner,
@@ -508,6 +513,7 @@ impl Awk {
         self.analysis.array_order = ArrayOrder::Hidden;
         self.manner = ProgramTraits { shares: false, folds: false, ..self.manner };
         self.firsts = None;
+        self.over_parts = OverParts::Unknown;
         self.sharing =
             "its records are worked on in order: it prints in the order in which it keeps an array"
                 .to_owned();
@@ -623,6 +629,7 @@ impl Command for Awk {
         };
         Facts {
             record_end: self.manner.record_end,
+            over_parts: self.over_parts.clone(),
             input: InputFacts {
                 stops_early,
                 reads_again: self.restart.is_some().then_some(self.manner.name),

@@ -134,6 +134,22 @@ impl Options {
         }
     }
 
+    /// Returns how the outputs over parts of one input become its output over all of it.
+    fn over_parts(&self) -> OverParts {
+        if self.inputs.len() != 1 || self.names {
+            return OverParts::Unknown;
+        }
+        match (self.show, self.limit) {
+            (Show::Count, None) => OverParts::Added,
+            (Show::Nothing, None) => OverParts::AnySuccess,
+            (Show::Lines | Show::Matches, None) if self.line_numbers && !self.offsets => {
+                OverParts::Numbered(0)
+            }
+            (Show::Lines, Some(most)) if !self.line_numbers && !self.offsets => OverParts::FirstLines(most),
+            _ => OverParts::Unknown,
+        }
+    }
+
     /// Whether there may be data that the searches do not support.
     fn may_meet_unjudged(&self) -> bool {
         let looks_ahead = self.show == Show::Matches && !self.invert && !self.regex.never_gives_up();
@@ -149,10 +165,8 @@ impl Command for Grep {
         let prints_records = is_filter || matches!(options.show, Show::Lines | Show::Matches);
         let lines_are_alone =
             !options.invert && !options.line_numbers && !options.offsets && options.limit.is_none();
-        let counts = options.show == Show::Count && options.limit.is_none();
-        let is_sum = counts && options.inputs.len() == 1 && !options.names;
         Facts {
-            over_parts: if is_sum { OverParts::Added } else { OverParts::Unknown },
+            over_parts: options.over_parts(),
             class: if is_filter { Class::LineFilter } else { Class::Other },
             input: InputFacts {
                 stops_early: stops_early.then_some(EarlyStop::Done),

@@ -38,13 +38,13 @@ use crate::tool::argv;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, short};
 use crate::{
     Accept, ByteMap, ByteMapKernel, ByteSet, Class, Command, Context, Declined, EarlyStop, Facts, Input,
-    InputFacts, Lookup,
+    InputFacts, Lookup, OverParts,
 };
 
 use machine::{Machine, SedMode};
 use passes::Passes;
 use program::{At, Instruction, Program, Select, Settings, Substitution, Work};
-use script::{Action, Script};
+use script::{Action, Address, End, Lines, Script};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
@@ -405,13 +405,29 @@ fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteM
         Some(connection) => format!("lines in their order: {connection}"),
     };
     let stops_early = (quits && in_order).then_some(EarlyStop::Done);
+    let over_parts = match deleted_at_the_start(script) {
+        Some(lines) if !manner.quiet && inputs == 1 => OverParts::AfterFirst { lines, options: None },
+        _ => OverParts::Unknown,
+    };
     Facts {
         class,
+        over_parts,
         record_end: manner.line_end,
         input: InputFacts { stops_early, ..InputFacts::default() },
         sharing: Some(sharing),
         ..Facts::default()
     }
+}
+
+/// Returns how many lines a script deletes that deletes the first lines and does nothing else (`1d`, `1,5d`).
+fn deleted_at_the_start(script: &Script) -> Option<u64> {
+    let [only] = script.commands.as_slice() else { return None };
+    let lines = match &only.lines {
+        Lines::At(Address::Number(1)) => 1,
+        Lines::Range(Address::Number(1), End::Number(last)) => (*last).max(1),
+        _ => return None,
+    };
+    (!only.negated && only.action == Action::Delete).then_some(lines)
 }
 
 #[cfg(test)]

@@ -135,6 +135,21 @@ pub enum OverParts {
     Counted,
     /// The same command with these arguments merges them as files, in the order of the parts (`sort -m`).
     Merged(Vec<Vec<u8>>),
+    /// They follow one another up to this many lines, behind which nothing more is read (`grep -m 3`).
+    FirstLines(u64),
+    /// They are empty, and a part that ends with status 0 decides the whole (`grep -q`).
+    AnySuccess,
+    /// They follow one another, and each line begins with the number of its line of the input, as wide as this (`grep -n`,
+    /// `cat -n`).
+    Numbered(usize),
+    /// They follow one another, if the first part has at least `lines` lines and the same command reads the others with
+    /// `options` before its arguments (`awk 'NR > 1'`). `None`: the others are copied (`tail -n +2`).
+    AfterFirst {
+        /// Lines of the input.
+        lines: u64,
+        /// Arguments, or nothing at all.
+        options: Option<Vec<Vec<u8>>>,
+    },
 }
 
 /// How a command reads its input.

@@ -6,6 +6,7 @@ pub(crate) mod busybox;
 pub(crate) mod context;
 pub mod cost;
 pub(crate) mod count;
+pub mod decompress;
 pub mod detect;
 pub(crate) mod escapes;
 pub(crate) mod facts;

@@ -154,8 +154,11 @@ impl Command for Cat {
             return Facts { class: Class::Copy, ..Facts::default() };
         }
         let lines = if self.style.squeeze_blank { Lines::Changed } else { Lines::Kept };
-        let lines_are_alone = self.style.numbering == Numbering::None && !self.style.squeeze_blank;
-        let over_parts = if lines_are_alone { OverParts::Concatenated } else { OverParts::Unknown };
+        let over_parts = match self.style.numbering {
+            Numbering::None if !self.style.squeeze_blank => OverParts::Concatenated,
+            Numbering::All if !self.style.squeeze_blank => OverParts::Numbered(6),
+            _ => OverParts::Unknown,
+        };
         Facts { lines, over_parts, ..Facts::default() }
     }
 

@@ -200,7 +200,12 @@ impl Tail {
 impl Command for Tail {
     fn facts(&self) -> Facts {
         if self.from_start {
-            return Facts { record_end: self.line_end, ..Facts::default() };
+            let skips = !self.bytes && self.inputs.len() == 1 && self.headers != Headers::Always;
+            let over_parts = match skips {
+                true => OverParts::AfterFirst { lines: self.count.saturating_sub(1), options: None },
+                false => OverParts::Unknown,
+            };
+            return Facts { record_end: self.line_end, over_parts, ..Facts::default() };
         }
         let needed_end = match self.bytes {
             true => Ending::Bytes(self.count),
