@@ -72,12 +72,25 @@ const DIVIDED: &[&str] = &[
     "zcat -- log.gz log.gz more.gz | tail -n +2 | cut -c1 | sort | uniq -c",
     "zcat log.gz log.gz | grep -m 2 404",
     "xz -dc log.xz log.xz | grep -c 404",
+    "awk '{s += $2} END {print s}' log",
+    "mawk '{c[$3]++} END {for (k in c) print c[k], k}' log | sort -rn",
+    "grep 404 log | mawk '{s += $(NF-1); n++} END {print s / n, NR}'",
+    "tail -n +2 log | mawk '{c[$1 \"\\t\" $2] += $3} END {for (k in c) print k, c[k]}' | sort | head -n 9",
+    "mawk 'BEGIN {FS = \" \"} $NF == 404 {n++} END {print n + 0}' log",
+    "mawk '$NF == 777 {n++} END {print n + 0, NR}' log",
+    "zcat log.gz log.gz | mawk '{s += $NF} END {printf \"%d\\n\", s}'",
 ];
 
 /// Pipelines that are not.
 const UNDIVIDED: &[&str] = &[
     "nl log | tail -n 1",
-    "awk '{s += $2} END {print s}' log",
+    "mawk '{s += $2 / 3} END {print s}' log",
+    "mawk '{s += $2 / 3; n++} END {print s, n}' log",
+    "mawk 'BEGIN {s = 0.5} {s += $NF} END {print s}' log",
+    "mawk '{c[$3]++} END {for (k in c) print c[k], k}' log",
+    "mawk '{last = $1} END {print last}' log",
+    "mawk 'NR > 1 {s += $NF} END {print s}' log",
+    "mawk '{s += $NF} END {print s, $0}' log",
     "cat missing | sort",
     "sort log; sort more",
     "cat log | sed = | head -n 3",

@@ -4,6 +4,7 @@ use crate::counted;
 use crate::job::{Job, PartResult};
 use crate::numbered;
 use crate::work::{Merge, PartStatus};
+use crate::worker::fold;
 use pelton_run::script::quoted;
 use pelton_sys::signals::PIPE;
 use pelton_sys::wait::Ended;
@@ -40,6 +41,7 @@ pub fn finish(
         }
         Merge::Added => (end.cloned(), Some(sum(&files)?)),
         Merge::ReadBy(command) => (Some(joined(command.clone(), end)), None),
+        Merge::Folded(command) => (Some(joined(fold(job, pelton, "--add-folds", command), end)), None),
         Merge::MergedBy(command) => {
             let text = joined(merging(command, &files), end);
             return run(job, pelton, &text, &mut |_| Ok(()), started);

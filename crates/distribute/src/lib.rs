@@ -16,6 +16,7 @@ mod counted;
 mod cut;
 mod feed;
 mod finish;
+mod fold;
 mod job;
 mod numbered;
 mod schedule;
@@ -24,6 +25,7 @@ mod worker;
 
 pub use cut::{Cuts, Piece, parts};
 pub use finish::finish;
+pub use fold::run_fold;
 pub use job::{InputFile, Job, JobError, PartResult, Tool};
 pub use schedule::{Attempt, Event, Launcher, Outcome, Progress, run_parts};
 pub use work::{Check, Division, Merge, PartStatus, Suffices, Work};

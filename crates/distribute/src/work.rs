@@ -60,6 +60,8 @@ pub enum Merge {
     MergedBy(String),
     /// They are lines with counts, of which equal ones are added; this command merges the lines without the counts.
     Counted(String),
+    /// This command of awk adds up what each part has left, and runs its END.
+    Folded(String),
     /// One after another, each line with its number in the part, as wide as this, which becomes that in the whole.
     Numbered(usize),
 }
@@ -73,6 +75,7 @@ impl Merge {
             Merge::ReadBy(command) => format!("read by {command}"),
             Merge::MergedBy(command) => format!("merged by {command}"),
             Merge::Counted(command) => format!("merged by {command}, the counts of equal lines added"),
+            Merge::Folded(_) => "their sums are added, and END runs".to_owned(),
             Merge::Numbered(_) => {
                 "one after another, with the numbers that lines have in the whole".to_owned()
             }
@@ -87,6 +90,8 @@ pub struct Division {
     pub decoder: Option<String>,
     /// The stages that run on each part, which is their standard input.
     pub stages: String,
+    /// The command behind them whose sums over the part are taken; then there may be no stages.
+    pub fold: Option<String>,
     /// Those that run on the first part, if they are others.
     pub first: Option<String>,
     /// How many lines the first part must have at least.
@@ -180,7 +185,11 @@ impl Work {
                 }
             }
         }
-        if taking.texts.is_empty() {
+        let fold = match &taking.merge {
+            Merge::Folded(command) => Some(command.clone()),
+            _ => None,
+        };
+        if taking.texts.is_empty() && fold.is_none() {
             return Err(why_end.unwrap_or_else(|| "a pipeline that only copies".to_owned()));
         }
         let (on_first, on_others) = taking.written();
@@ -191,6 +200,7 @@ impl Work {
             cuts: taking.cuts,
             division: Division {
                 decoder,
+                fold,
                 first: (on_first != on_others).then_some(on_first),
                 stages: on_others,
                 first_lines: taking.first_lines,
@@ -239,6 +249,12 @@ impl Taking {
     /// Why it does not run on parts.
     fn take(&mut self, stage: &PortableStage, next: Option<&PortableStage>) -> Result<bool, String> {
         let found = on_parts(stage, self.taken == 0, self.kept)?;
+        let facts = stage.candidate.facts();
+        let order_shows = facts.is_some_and(|facts| facts.output.order_is_unspecified)
+            && !next.and_then(|next| next.candidate.facts()).is_some_and(|facts| facts.input.ignores_order);
+        if found.over == OverParts::Folded && order_shows {
+            return Err("it prints in an order that only the real one knows".into());
+        }
         let call = call(stage)?;
         if let OverParts::ConcatenatedBetween(before, behind) = found.over {
             if !self.texts.is_empty() || self.cuts == Cuts::files() {
@@ -272,6 +288,7 @@ impl Taking {
             OverParts::Merged(args) => Merge::MergedBy(written(call, &args)?),
             OverParts::FirstLines(most) => Merge::ReadBy(format!("head -n {most}")),
             OverParts::Numbered(width) => Merge::Numbered(width),
+            OverParts::Folded => Merge::Folded(text.clone()),
             OverParts::Concatenated
             | OverParts::ConcatenatedBetween(..)
             | OverParts::AfterFirst { .. }
@@ -279,7 +296,7 @@ impl Taking {
             | OverParts::Counted
             | OverParts::Unknown => Merge::Concatenated,
         };
-        let stops_early = stage.candidate.facts().is_some_and(Facts::stops_early);
+        let stops_early = facts.is_some_and(Facts::stops_early);
         self.suffices = match self.merge {
             _ if found.ends_all => Suffices::Success,
             Merge::ReadBy(_) if stops_early => Suffices::EndedEarly,
@@ -288,6 +305,11 @@ impl Taking {
         self.check = self.check.max(found.check);
         self.status = found.status;
         self.kept = self.kept.min(found.keeps);
+        if self.merge == Merge::Folded(text.clone()) {
+            self.taken += 1;
+            self.programs.push(call.program.clone());
+            return Ok(false);
+        }
         self.add(call, OnEach { first: text, others });
         if let Some((call, text)) = counting {
             self.add(call, OnEach { first: text.clone(), others: Some(text) });
@@ -300,7 +322,8 @@ impl Taking {
     fn written(&self) -> (String, String) {
         let first: Vec<&str> = self.texts.iter().map(|text| text.first.as_str()).collect();
         let others: Vec<&str> = self.texts.iter().filter_map(|text| text.others.as_deref()).collect();
-        (first.join(" | "), if others.is_empty() { "cat".to_owned() } else { others.join(" | ") })
+        let copies = others.is_empty() && !first.is_empty();
+        (first.join(" | "), if copies { "cat".to_owned() } else { others.join(" | ") })
     }
 
     fn add(&mut self, call: &Call, text: OnEach) {
@@ -472,6 +495,9 @@ fn by_lines(known: &Stateless, facts: Option<&Facts>, check: Check) -> OnParts {
 /// Returns what an accepted command does with parts, or why it reads the whole.
 fn by_facts(facts: &Facts, check: Check) -> Result<OnParts, String> {
     let (over, keeps) = how(facts);
+    if over == OverParts::Folded && facts.input.nul_ends_lines {
+        return Err("it needs all of its input in order".into());
+    }
     if matches!(over, OverParts::Unknown | OverParts::Counted) || facts.record_end != b'\n' {
         return Err("it needs all of its input in order".into());
     }

@@ -3,6 +3,7 @@
 use crate::feed::{End, Given, feed};
 use crate::job::{InputFile, Job, PartResult, Tool};
 use crate::work::PartStatus;
+use pelton_run::script::quoted;
 use pelton_sys::wait::Ended;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -113,7 +114,10 @@ fn run_into(
     let durable = output.try_clone().map_err(|error| cannot("write", &error))?;
     let division = &job.division;
     let stages = division.first.as_ref().filter(|_| part == 0).unwrap_or(&division.stages);
-    let mut child = in_group(job, pelton, stages, Stdio::piped(), output.into())
+    let folding = division.fold.as_ref().map(|command| fold(job, pelton, "--fold", command));
+    let texts = [Some(stages.clone()).filter(|text| !text.is_empty()), folding];
+    let text = texts.into_iter().flatten().collect::<Vec<_>>().join(" | ");
+    let mut child = in_group(job, pelton, &text, Stdio::piped(), output.into())
         .map_err(|error| cannot("start the stages", &error))?;
     started(child.id());
     let listener = listen(child.stderr.take());
@@ -125,6 +129,12 @@ fn run_into(
     let status = Ended::from(status).status();
     let unsure = given.unsure(job, part).or_else(|| unsure(job, &said, status));
     Ok(Ran { status, given, unsure, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// Returns the text by which pelton takes the sums of a command over a part (`--fold`), or adds them (`--add-folds`).
+pub(crate) fn fold(job: &Job, pelton: &Path, verb: &str, command: &str) -> String {
+    let pelton = quoted(&pelton.to_string_lossy());
+    format!("{pelton} worker --shell {} {verb} {}", quoted(&job.shell), quoted(command))
 }
 
 /// Starts a text in a process group of its own, which ends with this process, however that ends.

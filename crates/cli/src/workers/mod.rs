@@ -13,12 +13,13 @@ use crate::size::parse_size;
 use crate::source::Source;
 use crate::terminal;
 use clap::Args;
+use pelton_commands::Special;
 use pelton_distribute::{
     Check, Division, Event, InputFile, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work,
-    check_machine, finish, parts, run_part, run_parts,
+    check_machine, finish, parts, run_fold, run_part, run_parts,
 };
 use pelton_run::{Environment, Plan, PortableStage, Request};
-use pelton_sys::signals::{self, KILL, Requests, TERM};
+use pelton_sys::signals::{self, KILL, PIPE, Requests, TERM};
 use pelton_sys::spawn::terminates_with;
 use pelton_sys::wait::Ended;
 use std::ffi::OsStr;
@@ -96,11 +97,11 @@ Example:
   pelton worker --plan w/plan.json --check   whether this machine may work on it")]
 pub struct WorkerArgs {
     /// The plan, as `pelton plan` wrote it
-    #[arg(long, value_name = "FILE", required_unless_present = "stages")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["stages", "fold", "add_folds"])]
     pub plan: Option<PathBuf>,
 
     /// The part, from 0 on
-    #[arg(long, value_name = "I", required_unless_present_any = ["check", "stages"])]
+    #[arg(long, value_name = "I", required_unless_present_any = ["check", "stages", "fold", "add_folds"])]
     pub part: Option<usize>,
 
     /// Only compare this machine with that of the plan: pelton, the tools, the input. Status 1 if something differs
@@ -110,6 +111,14 @@ pub struct WorkerArgs {
     /// Run the stages of a part, in a process group that ends with the process that started this one
     #[arg(long, value_name = "TEXT", hide = true, requires = "shell")]
     pub stages: Option<String>,
+
+    /// Take the sums of a command over standard input
+    #[arg(long, value_name = "TEXT", hide = true, requires = "shell")]
+    pub fold: Option<String>,
+
+    /// Add the sums that `--fold` has taken of this command, and print what it prints
+    #[arg(long, value_name = "TEXT", hide = true, requires = "shell")]
+    pub add_folds: Option<String>,
 
     /// The shell whose text they are
     #[arg(long, hide = true)]
@@ -390,7 +399,7 @@ pub fn explained(
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "Parts      {count} of {of}, {least} to {most} bytes each, for {target}");
-    let _ = writeln!(text, "On each    {}", job.division.stages);
+    let _ = writeln!(text, "On each    {}", on_each(&job.division));
     let _ = writeln!(text, "Merged     {}", job.division.merge.describe());
     let end = job.division.end.as_deref().unwrap_or("nothing more");
     let _ = writeln!(text, "Then here  {end}");
@@ -399,6 +408,13 @@ pub fn explained(
     }
     let _ = writeln!(text, "Undivided  {}", undivided(&job.division));
     Ok(text)
+}
+
+/// Returns what runs on each part, as a text.
+fn on_each(division: &Division) -> String {
+    let stages = Some(&division.stages).filter(|text| !text.is_empty());
+    let texts = [division.decoder.as_ref(), stages, division.fold.as_ref()];
+    texts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" | ")
 }
 
 /// Says when the whole text runs here after all.
@@ -442,6 +458,11 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     if let (Some(stages), Some(shell)) = (&args.stages, &args.shell) {
         return in_group(stages, shell, parent);
     }
+    for (text, case) in [(&args.fold, Special::Part), (&args.add_folds, Special::PartSums)] {
+        if let (Some(text), Some(shell)) = (text, &args.shell) {
+            return folded(text, shell, case);
+        }
+    }
     let Some(plan) = &args.plan else { return Ok(Ending::Status(2)) };
     let job = Job::read(plan).map_err(|error| Failure::new(error.0))?;
     let Some(part) = args.part else {
@@ -458,6 +479,23 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     let started = &mut |leader| stages.store(leader, Ordering::Relaxed);
     run_part(&job, &work, part, &own_program()?, started).map_err(Failure::new)?;
     Ok(Ending::Status(0))
+}
+
+/// Runs the kernel of a command whose parts are folded, from standard input to standard output.
+fn folded(text: &str, shell: &str, case: Special<'_>) -> Result<Ending, Failure> {
+    let environment = Environment::inherit();
+    let source = SourceArgs { shell: Some(shell.into()), file: None, words: vec![text.into()] };
+    let Source::Text(request, plan) = Source::resolve(&source, &environment)? else {
+        return Ok(Ending::Status(2));
+    };
+    let stages = pelton_run::portable_stages(&plan, &request, &environment).map_err(Failure::new)?;
+    let [stage] = stages.as_slice() else { return Err(Failure::new("a fold is of one command")) };
+    let (mut from, mut to) = (io::stdin().lock(), io::stdout().lock());
+    match run_fold(stage, case, &mut from, &mut to, &mut io::stderr()) {
+        Ok(status) => Ok(Ending::Status(status)),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ending::Signal(PIPE)),
+        Err(error) => Err(Failure::new(error.to_string())),
+    }
 }
 
 /// Runs the stages of a part as the leader of a process group, which ends with `parent`.

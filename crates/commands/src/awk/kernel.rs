@@ -135,6 +135,18 @@ impl AwkKernel {
         }
     }
 
+    /// Prepares for sums of a part of the input.
+    pub(super) fn sum_only(&mut self) {
+        let (helper, inexact) = (self.machine.helper(0), self.machine.inexact);
+        // Initial values that are not small integers are refused at the end.
+        (self.machine, self.over) = (helper, self.over || inexact);
+    }
+
+    /// Returns its machine, unless something has ended it.
+    pub(super) fn machine(&mut self) -> Option<&mut Machine> {
+        (!self.over).then_some(&mut self.machine)
+    }
+
     /// Whether the program was stopped. `exit` runs END.
     fn stopped(&mut self, ran: Ran<()>) -> bool {
         let Err(stop) = ran else { return false };

@@ -54,6 +54,7 @@ mod output_files;
 mod over_parts;
 mod paragraphs;
 mod parse;
+mod part_sums;
 mod pattern;
 mod pattern_pieces;
 mod portable_subset;
@@ -91,7 +92,7 @@ use pelton_stream::Kernel;
 use crate::regex::Judges;
 use crate::{
     Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames, Input,
-    InputFacts, Lookup, OutputFacts, OverParts,
+    InputFacts, Lookup, OutputFacts, OverParts, Special,
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
@@ -102,6 +103,7 @@ use kernel::{AwkKernel, ProgramTraits};
 use length_of_array::{Early, asked_early};
 use names::Names;
 use paragraphs::Paragraphs;
+use part_sums::{PartKernel, PartsKernel};
 use restart::{Restart, Start};
 use rules::{Rules, Variant};
 pub(crate) use stateless::stateless;
@@ -660,6 +662,17 @@ impl Command for Awk {
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
         let restart = self.restart.clone().map(Restart::new);
         Ok(Box::new(AwkKernel::new(&self.compiled, self.manner, self.firsts.clone(), restart)))
+    }
+
+    fn kernel_for(&self, case: Special<'_>) -> Option<Accept<Box<dyn Kernel>>> {
+        let kernel = || AwkKernel::new(&self.compiled, self.manner, None, None);
+        match case {
+            Special::Part if self.over_parts == OverParts::Folded => Some(Ok(Box::new(PartKernel(kernel())))),
+            Special::PartSums if self.over_parts == OverParts::Folded => {
+                Some(Ok(Box::new(PartsKernel::new(kernel()))))
+            }
+            _ => None,
+        }
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {

@@ -199,7 +199,7 @@ impl Command for Grep {
             Special::LineCount if self.options.is_filter() && self.options.limit.is_none() => {
                 Some(Ok(Box::new(GrepKernel::new(&self.options).printing_ends_only())))
             }
-            Special::LineCount | Special::LinesWith(_) => None,
+            Special::LineCount | Special::LinesWith(_) | Special::Part | Special::PartSums => None,
         }
     }
 

@@ -137,6 +137,9 @@ pub enum OverParts {
     Merged(Vec<Vec<u8>>),
     /// They follow one another up to this many lines, behind which nothing more is read (`grep -m 3`).
     FirstLines(u64),
+    /// Its kernels for [`Special::Part`](crate::Special::Part) print what one for [`Special::PartSums`](crate::Special::PartSums) reads
+    /// (`awk '{s += $1} END {print s}'`).
+    Folded,
     /// They are empty, and a part that ends with status 0 decides the whole (`grep -q`).
     AnySuccess,
     /// They follow one another, and each line begins with the number of its line of the input, as wide as this (`grep -n`,

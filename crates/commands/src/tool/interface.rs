@@ -149,6 +149,10 @@ pub enum Special<'a> {
     /// The reader is `wc -l`: the kernel prints the same newlines and may omit the rest. It falls back where
     /// the usual one does, and ends with the same status.
     LineCount,
+    /// The input is a part of the whole ([`OverParts::Folded`](crate::OverParts::Folded)): the kernel prints what it adds up to, for `PartSums`.
+    Part,
+    /// The input is what kernels for parts have printed: the kernel prints what the command prints for the whole.
+    PartSums,
 }
 
 /// A command whose arguments were accepted.
