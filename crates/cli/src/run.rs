@@ -30,8 +30,12 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
         let message = format!("`{option}` says how figures are shown, and only --stats has any");
         return Err(Failure::new(message).with_help(format!("pelton run --stats {option} …")));
     }
+    if let (Some(_), Some(option)) = (&args.on.on, args.report.given()) {
+        return Err(Failure::new(format!("`{option}` has no meaning for the table of workers"))
+            .with_help("--stats without it, or without --on"));
+    }
     if let Some(target) = &args.on.on
-        && let Some(ending) = workers::run(target, &args.on, &source, &environment)?
+        && let Some(ending) = workers::run(target, &args.on, args.stats, &source, &environment)?
     {
         return Ok(ending);
     }

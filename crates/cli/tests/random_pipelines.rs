@@ -41,7 +41,7 @@ const LAST_WORDS: [&str; 2] = ["input is not in sorted order", "terminated by si
 /// Every generated pipeline takes much less.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// It also writes much less, unless it reads its own output.
-const FILE_BYTES: u64 = 64 << 20;
+const FILE_BYTES: u64 = 1 << 30;
 /// Locales with their own collation.
 const LOCALES: [&str; 6] =
     ["en_US.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "zh_CN.UTF-8"];

@@ -121,6 +121,8 @@ const UNDIVIDED: &[&str] = &[
     "sed -n 1d log",
     "grep -m 3 -c 404 log",
     "grep -l 404 log",
+    "grep 404 /dev/stdin < log",
+    "cat /dev/fd/0 < log | sort | tail -n 3",
 ];
 
 struct Place(tempfile::TempDir);
@@ -226,9 +228,14 @@ fn input_that_is_no_text_to_a_stage_makes_the_text_run_undivided() {
     std::fs::write(place.path().join("log"), &log).expect("written");
     place.assert_alike("grep 404 log | wc -l", "C", false);
     place.assert_alike("cut -c1-3 log | sort | tail -n 2", "C", true);
-    std::fs::write(place.path().join("log"), [&log[..80_000], b"\xff 404\n"].concat()).expect("written");
+    std::fs::write(place.path().join("log"), [&log[..80_000], b"\n\xff 404\n"].concat()).expect("written");
     place.assert_alike("grep 404 log | wc -l", "C.UTF-8", false);
     place.assert_alike("grep 404 log | wc -l", "C", true);
+    // There, bytes that are no characters are equal to each other.
+    place.assert_alike("cut -d' ' -f1 log | sort | uniq -c", "en_US.UTF-8", false);
+    place.assert_alike("cut -d' ' -f1 log | sort | uniq -c", "C", true);
+    std::fs::write(place.path().join("log"), [&log[..80_000], b"\n"].concat()).expect("written");
+    place.assert_alike("cut -d' ' -f1 log | sort | uniq -c", "en_US.UTF-8", true);
 }
 
 #[test]

@@ -83,6 +83,12 @@ pub fn feed(job: &Job, part: usize, pelton: &Path, to: impl Write) -> io::Result
     Ok(given)
 }
 
+/// Whether a file is UTF-8 without NULs.
+pub fn is_text(path: &Path) -> io::Result<bool> {
+    let mut judge = Feeder { to: io::sink(), check: Check::Utf8, block: vec![0; BLOCK_BYTES], open: 0 };
+    Ok(judge.copy(File::open(path)?, &mut Given::default())? == End::All)
+}
+
 /// Gives what a decoder makes of a file.
 fn decoded(
     job: &Job,

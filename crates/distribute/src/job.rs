@@ -201,7 +201,7 @@ pub struct PartResult {
     pub lines: u64,
     /// Why the whole text should run on one machine, if so.
     pub unsure: Option<String>,
-    /// Where it ran: host and process.
+    /// Where it ran: the worker's name, or host and process.
     pub worker: String,
     /// How long it took.
     pub seconds: f64,

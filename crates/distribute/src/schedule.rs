@@ -66,6 +66,10 @@ pub struct Progress {
     pub all: usize,
     /// Workers that run.
     pub running: usize,
+    /// Bytes of input of the parts that are done.
+    pub bytes_done: u64,
+    /// Bytes of input.
+    pub bytes_all: u64,
 }
 
 /// How the parts ended.
@@ -166,6 +170,8 @@ struct Parts {
     /// The job's identity.
     identity: String,
     results: Vec<Option<PartResult>>,
+    /// Bytes of input of each part.
+    sizes: Vec<u64>,
     attempts: Vec<usize>,
     /// How long each part took.
     seconds: Vec<f64>,
@@ -177,6 +183,11 @@ impl Parts {
         let (count, identity) = (job.parts.len(), job.identity());
         Parts {
             results: (0..count).map(|part| PartResult::read(work, part, &identity)).collect(),
+            sizes: job
+                .parts
+                .iter()
+                .map(|part| part.iter().map(|piece| piece.to - piece.from).sum())
+                .collect(),
             identity,
             attempts: vec![0; count],
             seconds: Vec::new(),
@@ -228,6 +239,13 @@ impl Parts {
     }
 
     fn progress(&self, running: usize) -> Progress {
-        Progress { done: self.results.iter().flatten().count(), all: self.results.len(), running }
+        let done = || self.results.iter().zip(&self.sizes).filter(|(result, _)| result.is_some());
+        Progress {
+            done: done().count(),
+            all: self.results.len(),
+            running,
+            bytes_done: done().map(|(_, size)| size).sum(),
+            bytes_all: self.sizes.iter().sum(),
+        }
     }
 }

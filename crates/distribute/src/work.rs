@@ -98,6 +98,8 @@ pub struct Division {
     pub first_lines: u64,
     /// Which bytes a part may hold.
     pub check: Check,
+    /// Whether the outputs must be UTF-8 without NULs.
+    pub output_is_text: bool,
     /// Which statuses a part may end with.
     pub status: PartStatus,
     /// Which parts suffice.
@@ -170,6 +172,7 @@ impl Work {
                 .collect(),
             first_lines: 0,
             check: Check::Bytes,
+            output_is_text: false,
             status: PartStatus::Success,
             suffices: Suffices::Never,
             merge: Merge::Concatenated,
@@ -205,6 +208,7 @@ impl Work {
                 stages: on_others,
                 first_lines: taking.first_lines,
                 check: taking.check,
+                output_is_text: taking.output_is_text,
                 status: taking.status,
                 suffices: taking.suffices,
                 merge: taking.merge,
@@ -230,6 +234,7 @@ struct Taking {
     programs: Vec<PathBuf>,
     first_lines: u64,
     check: Check,
+    output_is_text: bool,
     status: PartStatus,
     suffices: Suffices,
     merge: Merge,
@@ -279,6 +284,7 @@ impl Taking {
             OverParts::Merged(_) => next.and_then(|next| counts(stage, next)),
             _ => None,
         };
+        self.output_is_text = counting.is_some() && facts.is_some_and(|facts| !facts.input.ignores_order);
         let counting =
             counting.map(|call| Ok::<_, String>((call, written(call, &call.args)?))).transpose()?;
         self.merge = match found.over {
@@ -335,7 +341,10 @@ impl Taking {
 
 /// Returns how the stage behind a sort counts its lines, if it only does that and each line stands beside its equals.
 fn counts<'a>(sort: &PortableStage, next: &'a PortableStage) -> Option<&'a Call> {
-    let breaks_all_ties = sort.candidate.facts().is_some_and(|facts| facts.input.ignores_order);
+    let breaks_all_ties = sort
+        .candidate
+        .facts()
+        .is_some_and(|facts| facts.input.ignores_order || facts.input.ignores_order_of_text);
     let counts = next.candidate.facts().is_some_and(|facts| facts.over_parts == OverParts::Counted);
     let is_bare = sort.writes.is_none() && next.reads.is_none() && next.writes.is_none();
     (breaks_all_ties && counts && is_bare)

@@ -1,6 +1,6 @@
 //! One part on a worker: its bytes through the stages into a file, committed once.
 
-use crate::feed::{End, Given, feed};
+use crate::feed::{End, Given, feed, is_text};
 use crate::job::{InputFile, Job, PartResult, Tool};
 use crate::work::PartStatus;
 use pelton_run::script::quoted;
@@ -45,7 +45,7 @@ fn check_input(directory: &Path, input: &InputFile) -> Result<(), String> {
 }
 
 /// Runs one part, and commits its result in the work directory. `pelton`: the program that runs the stages, in a process group
-/// of its own, whose leader `started` is told.
+/// of its own, whose leader `started` is told. `name`: the worker's, for `--stats`.
 ///
 /// # Errors
 /// If the part cannot be worked on here: in words.
@@ -53,6 +53,7 @@ pub fn run_part(
     job: &Job,
     work: &Path,
     part: usize,
+    name: Option<&str>,
     pelton: &Path,
     started: &mut dyn FnMut(u32),
 ) -> Result<PartResult, String> {
@@ -63,14 +64,17 @@ pub fn run_part(
     for piece in pieces {
         check_input(&job.directory, &job.inputs[piece.file])?;
     }
-    let worker = format!("{}-{}", host(), std::process::id());
-    let output = format!("part-{part:06}.{worker}.out");
+    let process = format!("{}-{}", host(), std::process::id());
+    let worker = name.map_or_else(|| process.clone(), str::to_owned);
+    let output = format!("part-{part:06}.{process}.out");
     let path = work.join(&output);
     let result = File::create(&path)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
         .and_then(|file| run_into(file, job, part, pelton, started));
     let committed = result.and_then(|ran| {
         let bytes = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        let is_text = !job.division.output_is_text || is_text(&path).map_err(|error| error.to_string())?;
+        let no_text = (!is_text).then(|| "lines that are no text, whose order is not known".to_owned());
         let result = PartResult {
             job: job.identity(),
             output,
@@ -79,7 +83,7 @@ pub fn run_part(
             ended_early: ran.given.end == End::Early,
             read: ran.given.bytes,
             lines: ran.given.lines,
-            unsure: ran.unsure,
+            unsure: ran.unsure.or(no_text),
             worker,
             seconds: ran.seconds,
         };

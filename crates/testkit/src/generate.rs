@@ -220,6 +220,15 @@ const BEFORE: &[&str] = &[
 const ASSIGNMENTS: &[&str] =
     &["x=1", "x=", "x=1 y=2", "x=$HOME", "x=$(seq 3)", "x+=1", "x=(1 2)", "x=1 > out"];
 
+/// Programs of awk whose output comes in the order of an array, for a sort to follow.
+const ARRAYS: &[&str] = &[
+    "{ c[$1]++ } END { for (k in c) print k, c[k] }",
+    "{ c[substr($0, 2, 1)]++ } END { for (k in c) print c[k], k }",
+    "{ c[substr($1, 1, 1)] += NF } END { for (k in c) print k }",
+    "{ c[$NF] = $1 } END { for (k in c) print c[k] }",
+    "length > 2 { c[length($0)]++; d[$2] } END { for (k in c) print k; for (k in d) print k }",
+];
+
 /// First stages that write slowly.
 const SLOW: &[&str] = &[
     "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
@@ -295,6 +304,8 @@ impl Pipelines {
         match self.random.below(5) {
             0 => "C",
             1 | 2 => "C.UTF-8",
+            // Most users have the first.
+            3 => self.locales[0],
             _ => self.pick(self.locales),
         }
     }
@@ -305,7 +316,27 @@ impl Pipelines {
         vec![Stage { command, ..Stage::default() }]
     }
 
+    /// Makes an awk whose output is in the order of an array, and a sort behind it.
+    fn sorted_array(&mut self) -> Vec<Stage> {
+        let awk = self.pick(&["mawk", "mawk", "gawk", "original-awk"]);
+        let (program, file) = (self.pick(ARRAYS), self.pick(&FILES));
+        let sort = self.pick(&["sort", "sort -r", "sort -n", "sort -k2"]);
+        let awk = format!("{awk} '{program}'");
+        // To the order of a locale, bytes that are no characters are equal.
+        let stages = match self.one_in(2) {
+            true => {
+                let numbers = format!("seq {}", 10 + self.random.below(90));
+                vec![numbers, "tr 0-9 '\\200-\\211'".to_owned(), awk, sort.to_owned()]
+            }
+            false => vec![format!("{awk} {file}"), sort.to_owned()],
+        };
+        stages.into_iter().map(|command| Stage { command, ..Stage::default() }).collect()
+    }
+
     fn pipeline(&mut self, short: bool) -> Vec<Stage> {
+        if self.one_in(8) {
+            return self.sorted_array();
+        }
         let count = 1 + self.random.below(if short { 3 } else { 8 });
         let mut stages = Vec::new();
         for at in 0..count {

@@ -54,7 +54,7 @@ def run_part(pelton: str, plan: str, part: int, attempt: int) -> str:
         worker._pelton_plan = plan
     with tempfile.TemporaryFile() as said_file:
         process = subprocess.Popen(
-            command + ["--part", str(part)],
+            command + ["--part", str(part), "--name", str(worker.name)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said_file,

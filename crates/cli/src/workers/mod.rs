@@ -1,6 +1,7 @@
 //! `pelton run --on TARGET`: the same pipeline on several workers; `pelton plan` and `pelton worker`, for engines that start
 //! workers themselves.
 
+mod stats;
 mod target;
 
 pub use target::Target;
@@ -18,6 +19,7 @@ use pelton_distribute::{
     Check, Division, Event, InputFile, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work,
     check_machine, finish, parts, run_fold, run_part, run_parts,
 };
+use pelton_report::units;
 use pelton_run::{Environment, Plan, PortableStage, Request};
 use pelton_sys::signals::{self, KILL, PIPE, Requests, TERM};
 use pelton_sys::spawn::terminates_with;
@@ -31,9 +33,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
-const TICK: std::time::Duration = std::time::Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(20);
 /// Less input than this is not divided, unless the size of a part is given.
 const WORTH_BYTES: u64 = 64 << 20;
 /// Parts are not made smaller than this by themselves: a worker costs about 10 ms.
@@ -49,7 +52,7 @@ pub struct OnArgs {
     /// Run it on several workers, each on parts of the input: local:N, for N processes on this machine; dask://HOST:PORT,
     /// dasks://HOST:PORT or dask-file:FILE, for a cluster of Dask. The same bytes and the same status; what cannot be
     /// divided runs here as without it, and says why (docs/workers.md)
-    #[arg(long, value_name = "TARGET", conflicts_with_all = ["faithful", "stats", "strict", "check", "progress"])]
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["faithful", "strict", "check", "progress"])]
     pub on: Option<Target>,
 
     /// Keep the outputs of the parts in DIR, and go on from those that are there: after an interrupt, say
@@ -127,12 +130,17 @@ pub struct WorkerArgs {
     /// End with the process that started this one
     #[arg(long, hide = true)]
     pub tied: bool,
+
+    /// The name of this worker, for --stats
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub name: Option<String>,
 }
 
 /// Runs a text on workers; `None` if it cannot be divided, and says why.
 pub fn run(
     target: &Target,
     args: &OnArgs,
+    stats: bool,
     source: &Source,
     environment: &Environment,
 ) -> Result<Option<Ending>, Failure> {
@@ -144,7 +152,7 @@ pub fn run(
     let job = divide(request, plan, environment)
         .and_then(|work| job(request, work, target.share(), args.part_size));
     match job {
-        Ok(job) => on_workers(&job, target, args.work_dir.as_deref()),
+        Ok(job) => on_workers(&job, target, args.work_dir.as_deref(), stats),
         Err(reason) => Ok(alone(&reason)),
     }
 }
@@ -155,17 +163,27 @@ fn alone(reason: &str) -> Option<Ending> {
     None
 }
 
-fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Option<Ending>, Failure> {
+fn on_workers(
+    job: &Job,
+    target: &Target,
+    work_dir: Option<&Path>,
+    stats: bool,
+) -> Result<Option<Ending>, Failure> {
     let work = match WorkDirectory::of(work_dir) {
         Ok(work) => work,
         Err(failure) if work_dir.is_some() => return Err(failure),
         Err(_) => return Ok(alone("$TMPDIR, in which no directory can be made")),
     };
-    let plan = job.write(&work.path).map_err(unusable)?;
+    let plan = match job.write(&work.path) {
+        Ok(plan) => plan,
+        Err(error) if work_dir.is_some() => return Err(unusable(error)),
+        Err(error) => return Ok(alone(&format!("$TMPDIR: {}", error.0))),
+    };
     let pelton = own_program()?;
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
     let mut launcher = target.launcher(&pelton, &plan)?;
-    let shown = Shown(terminal::stderr_is_terminal());
+    let start = Instant::now();
+    let mut shown = Shown { on: terminal::stderr_is_terminal(), start, before: None };
     let mut tell = |event: Event, progress: Progress| {
         // An interrupt ends the workers as well.
         if let (Event::Failed { part, how }, false) = (event, requests.has_any()) {
@@ -180,11 +198,15 @@ fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Opt
     shown.clear();
     match outcome {
         Outcome::Done(results) => {
+            let seconds = start.elapsed().as_secs_f64();
             let ended = watched(requests, &work, |started| {
                 finish(job, &work.path, &results, &pelton, &mut io::stdout().lock(), started)
             });
             let ended =
                 ended.map_err(|error| Failure::io("cannot merge the outputs of the parts", &error))?;
+            if stats {
+                terminal::say(&stats::table(job, &results, seconds));
+            }
             Ok(Some(ended.into()))
         }
         Outcome::Unsure(reason) => Ok(alone(&reason)),
@@ -202,17 +224,34 @@ fn on_workers(job: &Job, target: &Target, work_dir: Option<&Path>) -> Result<Opt
 }
 
 /// A line on a terminal that tells how far the parts are.
-struct Shown(bool);
+struct Shown {
+    on: bool,
+    start: Instant,
+    /// Bytes of parts that were done at the beginning.
+    before: Option<u64>,
+}
 
 impl Shown {
-    fn show(&self, Progress { done, all, running }: Progress) {
-        if self.0 {
-            terminal::redraw(&format!("pelton: {done} of {all} parts, {running} workers busy"));
+    fn show(&mut self, progress: Progress) {
+        if !self.on {
+            return;
         }
+        let Progress { done, all, running, bytes_done, bytes_all } = progress;
+        let before = *self.before.get_or_insert(bytes_done);
+        let seconds = self.start.elapsed().as_secs_f64();
+        let rate = (bytes_done - before) as f64 / seconds.max(1e-3);
+        let mut text = format!("pelton: {done} of {all} parts, {running} workers busy");
+        if rate > 0.0 {
+            let left = Duration::from_secs_f64(((bytes_all - bytes_done) as f64 / rate).min(1e9));
+            let (rate, left) = (units::bytes(rate as u64), units::short_time(left.as_nanos() as u64));
+            // Writing to a string cannot fail.
+            let _ = write!(text, ", {rate}/s, about {left} left");
+        }
+        terminal::redraw(&text);
     }
 
     fn clear(&self) {
-        if self.0 {
+        if self.on {
             terminal::clear_line();
         }
     }
@@ -304,6 +343,10 @@ fn divide(request: &Request, plan: &Plan, environment: &Environment) -> Result<W
 fn job(request: &Request, work: Work, workers: usize, part_size: Option<u64>) -> Result<Job, String> {
     let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
     let directory = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
+    let own = |path: &&PathBuf| path.starts_with("/dev") || path.starts_with("/proc");
+    if let Some(path) = work.files.iter().find(own) {
+        return Err(format!("{}, which each process has of its own", path.display()));
+    }
     let described = |path: &PathBuf| {
         InputFile::of(path).map_err(|error| format!("the input {}: {error}", path.display()))
     };
@@ -477,7 +520,7 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
     let stages = end_with_signal(requests, |leader| signals::send_to_group(leader, KILL), None);
     let started = &mut |leader| stages.store(leader, Ordering::Relaxed);
-    run_part(&job, &work, part, &own_program()?, started).map_err(Failure::new)?;
+    run_part(&job, &work, part, args.name.as_deref(), &own_program()?, started).map_err(Failure::new)?;
     Ok(Ending::Status(0))
 }
 

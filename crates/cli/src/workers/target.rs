@@ -5,11 +5,13 @@ use crate::failure::Failure;
 use pelton_distribute::{Attempt, Launcher};
 use pelton_sys::signals::{self, CONT, TERM};
 use serde::Deserialize;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -111,7 +113,13 @@ impl Target {
     pub fn launcher(&self, pelton: &Path, plan: &Path) -> Result<Box<dyn Launcher>, Failure> {
         Ok(match self {
             Target::Local(workers) => {
-                Box::new(LocalWorkers { workers: *workers, pelton: pelton.to_owned(), plan: plan.to_owned() })
+                let free = Rc::new(RefCell::new((1..=*workers).rev().collect()));
+                Box::new(LocalWorkers {
+                    workers: *workers,
+                    free,
+                    pelton: pelton.to_owned(),
+                    plan: plan.to_owned(),
+                })
             }
             Target::Dask(dask) => Box::new(DaskWorkers::connect(dask, pelton, plan)?),
         })
@@ -128,6 +136,8 @@ fn is_loopback(address: &str) -> bool {
 /// Workers that are processes of this machine.
 struct LocalWorkers {
     workers: usize,
+    /// The numbers of those that are free, which are their names.
+    free: Rc<RefCell<Vec<usize>>>,
     pelton: PathBuf,
     plan: PathBuf,
 }
@@ -139,17 +149,23 @@ impl Launcher for LocalWorkers {
 
     fn start(&mut self, part: usize) -> io::Result<Box<dyn Attempt>> {
         let mut command = Command::new(&self.pelton);
+        let number = self.free.borrow_mut().pop().unwrap_or(self.workers);
         command.arg("worker").arg("--tied").arg("--plan").arg(&self.plan).arg("--part").arg(part.to_string());
-        Ok(Box::new(LocalWorker(command.stdin(Stdio::null()).spawn()?)))
+        let child = command.arg("--name").arg(number.to_string()).stdin(Stdio::null()).spawn()?;
+        Ok(Box::new(LocalWorker { child, number, free: Rc::clone(&self.free) }))
     }
 }
 
 /// A worker that is a process of this machine.
-struct LocalWorker(Child);
+struct LocalWorker {
+    child: Child,
+    number: usize,
+    free: Rc<RefCell<Vec<usize>>>,
+}
 
 impl Attempt for LocalWorker {
     fn ended(&mut self) -> Option<String> {
-        match self.0.try_wait() {
+        match self.child.try_wait() {
             Ok(status) => status.map(|status| status.to_string()),
             Err(error) => Some(error.to_string()),
         }
@@ -158,18 +174,19 @@ impl Attempt for LocalWorker {
 
 impl Drop for LocalWorker {
     fn drop(&mut self) {
-        if !matches!(self.0.try_wait(), Ok(None)) {
+        self.free.borrow_mut().push(self.number);
+        if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
         // It ends its stages first; if it is stopped, it cannot.
-        signals::send(self.0.id(), TERM);
-        signals::send(self.0.id(), CONT);
+        signals::send(self.child.id(), TERM);
+        signals::send(self.child.id(), CONT);
         let end = Instant::now() + PATIENCE;
-        while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < end {
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
             std::thread::sleep(TICK);
         }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

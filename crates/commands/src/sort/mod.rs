@@ -245,18 +245,16 @@ impl Command for Sort {
             _ => OverParts::Unknown,
         };
         let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];
+        // Whole lines break ties between equal keys, unless the first of equals is kept, or their order.
+        let breaks_ties = options.mode == Mode::Sort && !options.stable && !options.unique && reads_lines;
+        let collation = options.conventions.collation;
         Facts {
             record_end: options.terminator,
             over_parts,
             input: InputFacts {
                 stops_early: checks.then_some(EarlyStop::Problem),
-                // Whole lines break ties between equal keys, unless the first of equals is kept, or their order, or
-                // different lines may be equal in the locale's order.
-                ignores_order: options.mode == Mode::Sort
-                    && !options.stable
-                    && !options.unique
-                    && options.conventions.collation.is_none_or(Collation::tells_characters_apart)
-                    && reads_lines,
+                ignores_order: breaks_ties && collation.is_none(),
+                ignores_order_of_text: breaks_ties && collation.is_none_or(Collation::tells_characters_apart),
                 ..InputFacts::default()
             },
             output: OutputFacts { blocks_until_eof, ..OutputFacts::default() },

@@ -172,6 +172,9 @@ pub struct InputFacts {
     pub reads_again: Option<&'static str>,
     /// Whether its output depends only on the set of input lines, not their order (`sort`).
     pub ignores_order: bool,
+    /// Likewise if its input is UTF-8 without NULs: in a locale's order, bytes that are no characters may be equal to others,
+    /// and then stay in the order in which they came.
+    pub ignores_order_of_text: bool,
     /// Whether a NUL ends a line of its input, as a newline does (busybox). Its kernel takes care of that; a kernel that a
     /// rule makes in its place has to ([`with_nul_line_ends`](crate::with_nul_line_ends)).
     pub nul_ends_lines: bool,

@@ -38,6 +38,8 @@ const SMALL: &[&[u8]] = &[
     b"\\:\\:\\:\nhead\n\\:\\:\nbody\n\\:\nfoot\n",
     b"[{\"a\": [1, \"the b\", {}], \"e\": null}, {\"x1\": \"a: {\", \"\": \"\xc3\xa9\"}, []]",
     b"{\"a\": 1, \"b\": {\"a b\": [10, \"x\"]}}\n[2, \"b\n\"]\n",
+    // To the order of a locale, bytes that are no characters are equal.
+    b"\xff b\n\xfe b\n\xc3 a\nb 1\n\x80 b\nx\xc3 z\n\xe9 c\nx\xff a\n\xfe\xff\n\xff\xfe\n\xc3 a\nb\xf0 2",
     b"xxxxaaa\x08\x08bbb\rccc\x0c\x0bd\n",
 ];
 
