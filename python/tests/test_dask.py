@@ -127,8 +127,9 @@ def test_a_cluster_prints_what_one_machine_prints(cluster: Cluster, place: Path)
         out, said = run.communicate(timeout=120)
         code = 1 if text.startswith("grep -v") else 0
         assert (out, run.returncode, said) == (wanted(place, f"{text} || true"), code, b"")
-    workers = {json.loads(part.read_text())["worker"] for part in place.glob("w0/part-??????.json")}
-    assert len(workers) > 3, "each part has a process of its own"
+    results = [json.loads(part.read_text()) for part in place.glob("w0/part-??????.json")]
+    assert 1 < len({result["worker"] for result in results}) <= len(cluster.workers), "they are named as Dask names them"
+    assert len({result["output"].split(".")[1] for result in results}) > 3, "each part has a process of its own"
 
 
 def test_a_worker_that_is_killed_or_frozen_is_replaced(cluster: Cluster, place: Path) -> None:
