@@ -217,6 +217,8 @@ pub fn all() -> Vec<Case> {
         case("sed", &[b"s/.x/\\U\\0/"], b"\x00x").utf8(),
         case("sed", &[b"H;x"], b"b"),
         case("sed", &[b"-z", b"l1"], b"\n"),
+        // A record is held back for a getline that is never reached.
+        case("gawk", &[b"{print; next; getline}"], b"\nf\n"),
         // A line that lacks its end gets it when a file that holds something follows.
         case("sed", &[b"-s", b"2p", b"one", b"two"], b"").file("one", b"1").file("two", b""),
         case("sed", &[b"-s", b"-n", b"1p", b"one", b"two"], b"").file("one", b"1").file("two", b"\n"),

@@ -354,7 +354,9 @@ fn accept_as(
     }
     let begin_prints = program.begin.iter().flatten().any(prints);
     let warns = analyse::redirects(&program) || warns_of_bytes || warns_of_numbers;
-    let apart = analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns;
+    // One may take the next even by what the analysis knows is never reached: it is held back until that one is there.
+    let apart =
+        analysis.carried.is_empty() && !analysis.ranges && !analysis.may_fail && !warns && !takes_records;
     let alone = apart && !analysis.counts;
     let one_input = line.inputs.len() == 1;
     // A process that continues reads a pipe.
