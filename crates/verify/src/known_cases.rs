@@ -244,5 +244,50 @@ pub fn english() -> Vec<Case> {
         case("sort", &[b"-h"], b"1,000K\n2M\n1,K\n,5G\n"),
         case("sort", &[b"-k2,2"], b"b a-b\na ab\nc A b\n"),
     ];
-    cases.into_iter().map(Case::utf8).collect()
+    cases.into_iter().chain(more_and_more_than_ascii()).map(Case::utf8).collect()
+}
+
+/// Programs for gawk over lines of ASCII, behind which come other characters, and bytes that are none.
+fn more_and_more_than_ascii() -> Vec<Case> {
+    const PROGRAMS: &[&str] = &[
+        "{print length, length($1), substr($0, 2, 2), index($0, \"b\"), toupper($1)}",
+        "{for (i = 1; i <= NF; i++) n += length($i)} END {print n}",
+        "{printf \"%-6s|%4.2s|\\n\", $1, $2}",
+        "{x = x $1} END {print length(x), substr(x, 4, 3), toupper(x), index(x, \"x\")}",
+        "{c[$1] += length} END {n = asorti(c, k); for (i = 1; i <= n; i++) print length(k[i]), c[k[i]]}",
+        "{gsub(/./, \"<&>\")} 1",
+        "{gsub(/[^a-c]/, \"_\"); print}",
+        "{x = x $0; gsub(/[^b]/, \"-\", x); print x}",
+        "{print p; p = $1; sub(/.$/, \"\", p)}",
+        "{print $1 ~ p; p = \"^.\" substr($1, 2) \"$\"}",
+        "match($0, /[^ab]+/) {print RSTART, RLENGTH, substr($0, RSTART, RLENGTH)}",
+        "{n = split($0, p, \"\"); print n, p[2]; n = split($0, p, /[^a-z]/); print n, p[2]}",
+        "{print gensub(/(.)(.)/, \"\\\\2\\\\1\", \"g\")}",
+        "/^.b/, /f/ {print length}",
+        "length > 2",
+        "BEGIN {RS = \"\"} {print length, NF}",
+        "{x = $0; getline; print length, length(x), substr(x, 2, 1) substr($0, 2, 1)}",
+        "/^...$/ {print NR}",
+        "{print index($0, \"\u{e9}\"), length(\"\u{e9}\" $1)}",
+        "{x = \"\\351\" $1; print length(x), toupper(x)}",
+        "{x = x sprintf(\"%c\", 233); print length(x)}",
+        "END {print length, length($1)}",
+    ];
+    const PIECES: [&[u8]; 4] =
+        [b"ab 12\nxbc\n\n", b"d\xc3\xa9f 3\nab\n", b"a\xff\xe9b x\n\nxb\n", b"a\0b c\nab\n"];
+    let case_of = |program: &str, args: &[&[u8]], pieces: &[&[u8]]| {
+        let args: Vec<&[u8]> = args.iter().copied().chain([program.as_bytes()]).collect();
+        case("gawk", &args, &pieces.concat())
+    };
+    let mut cases = Vec::new();
+    for program in PROGRAMS {
+        for count in 1..=PIECES.len() {
+            cases.push(case_of(program, &[], &PIECES[..count]));
+        }
+        cases.push(case_of(program, &[b"-F[^a-z]"], &[PIECES[1], PIECES[0]]));
+        let files = [program.as_bytes(), b"one", b"two", b"one"];
+        cases.push(case("gawk", &files, b"").file("one", PIECES[0]).file("two", PIECES[1]));
+    }
+    cases.push(case_of("{print length(s $1), toupper(s)}", &[b"-vs=\xc3\xa9"], &PIECES[..1]));
+    cases
 }

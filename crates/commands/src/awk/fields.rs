@@ -33,6 +33,15 @@ impl Separator {
         }
     }
 
+    /// Returns the separator that is found in the same places of ASCII.
+    pub(super) fn of_bytes(&self) -> Separator {
+        match self {
+            Separator::Nothing { .. } => Separator::Nothing { utf8: false },
+            Separator::Pattern(pattern) => Separator::Pattern(Box::new(pattern.of_bytes())),
+            other => other.clone(),
+        }
+    }
+
     /// Returns which texts it judges, where strings are of characters.
     pub(super) fn judges(&self) -> Judges {
         match self {

@@ -6,6 +6,7 @@ use pelton_stream::{Flow, Framing, HandOver, IoControl, Kernel, Notice, Outcome,
 
 use crate::regex::{Judges, Regex};
 
+use super::ascii::Ascii;
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
 use super::fields::each_record;
@@ -52,6 +53,8 @@ pub(super) struct ProgramTraits {
     pub(super) adds_ones: bool,
     /// Whether it has loops.
     pub(super) loops: bool,
+    /// Whether it works on bytes, not on characters, as long as its input is of ASCII.
+    pub(super) works_on_bytes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +67,8 @@ pub(super) struct AwkKernel {
     gate: Option<Regex>,
     /// Set if the program only substitutes.
     passes: Option<Passes>,
+    /// Set if strings of ASCII are taken for bytes.
+    ascii: Option<Ascii>,
     lengths: Option<Lengths>,
     assigned: Option<Assigned>,
     printed: Option<Printed>,
@@ -90,18 +95,23 @@ pub(super) struct AwkKernel {
 impl AwkKernel {
     pub(super) fn new(
         compiled: &Compiled,
-        manner: ProgramTraits,
+        mut manner: ProgramTraits,
         firsts: Option<FirstOfEachKey>,
         restart: Option<Restart>,
     ) -> Self {
         let machine = Machine::new(compiled);
+        let ascii = manner
+            .works_on_bytes
+            .then(|| Ascii::new(manner.rules.characters, manner.shares && !manner.folds));
         let gate = compiled.code.gate.filter(|_| compiled.code.has_lines());
         let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
         let passes = Passes::of(&compiled.code, &compiled.patterns);
         let has_paragraphs = compiled.code.has_paragraphs;
+        manner.rules.characters &= ascii.is_none();
         AwkKernel {
             machine,
             manner,
+            ascii,
             paragraphs: has_paragraphs.then(|| Paragraphs::new(manner.rules.variant)),
             gate,
             passes,
@@ -120,6 +130,21 @@ impl AwkKernel {
             leaves_input: false,
             complaint: Vec::new(),
         }
+    }
+
+    /// Takes strings for bytes or for characters, by the text that is read next.
+    fn look_at(&mut self, text: &[u8]) {
+        let is_on = self.ascii.as_ref().is_some_and(|ascii| ascii.allows(text));
+        self.turn_ascii(is_on, text.len());
+    }
+
+    /// Takes strings for bytes if they all are of ASCII, and follows the rules for that.
+    fn turn_ascii(&mut self, is_on: bool, length: usize) {
+        if let Some(ascii) = &mut self.ascii {
+            ascii.turn(is_on, length, &mut self.machine, &mut self.gate, &mut self.passes);
+            self.manner.rules.characters = ascii.counts_characters && !is_on;
+        }
+        rules::follow(self.manner.rules);
     }
 
     fn begin(&mut self) {
@@ -375,7 +400,7 @@ impl Kernel for AwkKernel {
     }
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
-        rules::follow(self.manner.rules);
+        self.look_at(name.unwrap_or_default());
         self.begin();
         if let Some(paragraphs) = &mut self.paragraphs {
             paragraphs.begin();
@@ -390,7 +415,7 @@ impl Kernel for AwkKernel {
     }
 
     fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
-        rules::follow(self.manner.rules);
+        self.look_at(block);
         if self.is_left() {
             return Ok(if self.read_real(out) { Flow::Pending } else { Flow::Done });
         }
@@ -540,6 +565,9 @@ impl Parallel for AwkKernel {
             return;
         }
         if let Some(helper) = known::<AwkKernel>(peer).filter(|helper| helper.manner.folds) {
+            if helper.ascii.as_ref().is_some_and(|ascii| !ascii.is_on()) {
+                self.turn_ascii(false, 0);
+            }
             self.machine.join(&helper.machine, self.manner.behind);
         }
     }

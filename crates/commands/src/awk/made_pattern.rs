@@ -123,6 +123,11 @@ impl MadePatterns {
         }
     }
 
+    /// Returns the numbers of patterns and separators that are constants: the first ones.
+    pub(super) fn constants(&self) -> (usize, usize) {
+        self.constants
+    }
+
     /// Returns the pattern of a text, if the kernel matches it exactly.
     fn pattern(&self, text: &[u8], purpose: Purpose) -> Option<(Pattern, Judges)> {
         let dialect = self.limits.dialect;

@@ -11,6 +11,7 @@ mod analyse;
 mod arguments;
 mod arithmetic;
 mod array;
+mod ascii;
 mod can_fail;
 mod char_index;
 mod characters;
@@ -427,6 +428,10 @@ fn accept_as(
         folds: folds && !takes_records && !begin_prints && !warns && by_lines,
         adds_ones,
         loops: loops(&program) || is_recursive,
+        works_on_bytes: dialect.has_characters()
+            && locale.plain_case
+            && ascii::gains(&compiled, warns_of_bytes)
+            && ascii::stays_ascii(&program, &line),
     };
     // Omitted records are no record's neighbours, and are not counted.
     let by_kind = !manner.counts

@@ -27,7 +27,8 @@ pub(super) struct Pattern {
     charset: Charset,
     wide: Wide,
     purpose: Purpose,
-    finds_groups: bool,
+    /// The groups that it finds.
+    groups: Vec<usize>,
 }
 
 /// What is asked of a pattern.
@@ -81,17 +82,18 @@ impl Pattern {
                 "an expression that may match nothing between the bytes of a character",
             );
         }
-        let single = match regex.shape() {
-            Shape::OneOf(set) => Some(Single::new(set, None)),
-            Shape::Literal(text) if text.len() == 1 => {
-                Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8)), None))
-            }
-            _ => regex.led_run().map(|sets| Single::new(Box::new(sets.head), Some(&sets.run))),
-        };
-        // It works on bytes.
-        let single = single.filter(|_| charset == Charset::C);
-        let finds_groups = !groups.is_empty();
-        Ok(Pattern { regex, plain: plain(text), single, translated, charset, wide, purpose, finds_groups })
+        let single = single(&regex);
+        Ok(Pattern { regex, plain: plain(text), single, translated, charset, wide, purpose, groups })
+    }
+
+    /// Returns the pattern that finds the same in ASCII, and takes all else for single bytes.
+    pub(super) fn of_bytes(&self) -> Pattern {
+        let charset = Charset::C;
+        let compiled = compile(&self.translated, charset, self.wide, Newline::IsCharacter, &self.groups);
+        match compiled {
+            Ok(regex) => Pattern { single: single(&regex), regex, charset, ..self.clone() },
+            Err(_) => self.clone(),
+        }
     }
 
     /// Returns the expression for many lines at once: no match crosses lines. `None` if a single line may
@@ -138,7 +140,7 @@ impl Pattern {
     pub(super) fn judges(&self) -> Judges {
         match self.purpose {
             // Groups are found in characters only.
-            Purpose::Find if self.finds_groups && self.charset == Charset::Utf8 => {
+            Purpose::Find if !self.groups.is_empty() && self.charset == Charset::Utf8 => {
                 self.regex.judges().max(self.regex.judges_all()).max(Judges::NoForbiddenUtf8)
             }
             Purpose::Match => self.regex.judges(),
@@ -150,6 +152,11 @@ impl Pattern {
     pub(super) fn is_wide(&self) -> bool {
         self.charset == Charset::Utf8
             && self.translated.iter().any(|byte| matches!(byte, b'.' | b'[' | b'\\'))
+    }
+
+    /// Whether a search for characters takes longer than one for the same bytes of ASCII.
+    pub(super) fn is_slow_for_characters(&self) -> bool {
+        self.is_wide() && self.single.is_none()
     }
 
     /// Returns the set, if every match is one member of it, or one and a run after it.
@@ -211,6 +218,17 @@ fn compile(
     let mut regex = regex::compile(&[translated], &options)?;
     regex.be_patient();
     Ok(regex)
+}
+
+/// Returns the set, if every match is one member of it, or one and a run after it. Those of characters are of ASCII.
+fn single(regex: &Regex) -> Option<Single> {
+    match regex.shape() {
+        Shape::OneOf(set) => Some(Single::new(set, None)),
+        Shape::Literal(text) if text.len() == 1 => {
+            Some(Single::new(Box::new(std::array::from_fn(|byte| text[0] == byte as u8)), None))
+        }
+        _ => regex.led_run().map(|sets| Single::new(Box::new(sets.head), Some(&sets.run))),
+    }
 }
 
 /// Recognises plain characters between anchors.

@@ -133,6 +133,11 @@ impl Record {
         }
     }
 
+    /// Returns the separator of the fields, to be exchanged for one that finds the same fields.
+    pub(super) fn separator_mut(&mut self) -> &mut Separator {
+        &mut self.separator
+    }
+
     /// Sets a single record.
     pub(super) fn enter_alone(&mut self, record: &[u8]) {
         self.block.set(record);

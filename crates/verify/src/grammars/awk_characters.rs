@@ -65,10 +65,18 @@ const PIECES: &[&[u8]] = &[
     b"\xf8\x88\x80\x80\x80",
 ];
 
+/// How many of the pieces are of ASCII.
+const ASCII: usize = 13;
+
 fn characters(rng: &mut Rng) -> Vec<u8> {
-    let known = rng.pick(&[13, 29, 29, 30, PIECES.len(), PIECES.len()]);
+    let mut known = rng.pick(&[ASCII, 29, 29, 30, PIECES.len(), PIECES.len()]);
+    // Other characters may come only behind lines of ASCII.
+    let is_mixed = rng.chance(40);
     let mut text = Vec::new();
-    for _ in 0..rng.pick(&[0, 1, 1, 2, 3, 5]) {
+    for line in 0..rng.pick(&[0, 1, 1, 2, 3, 5]) {
+        if is_mixed {
+            known = if line == 0 { ASCII } else { rng.pick(&[ASCII, ASCII, 29, PIECES.len()]) };
+        }
         for _ in 0..rng.pick(&[0, 1, 2, 3, 5, 8, 12]) {
             text.extend_from_slice(rng.pick(&PIECES[..known]));
         }
@@ -295,5 +303,5 @@ const HOLES: &Holes = &[
             "\\s",
         ],
     ),
-    ('P', &["\"a\"", "\"é\"", "\"\"", "\"<&>\"", "\"€\"", "\"b\"", "\"\\351\""]),
+    ('P', &["\"a\"", "\"x\"", "\"12\"", "\"é\"", "\"\"", "\"<&>\"", "\"€\"", "\"b\"", "\"\\351\""]),
 ];
