@@ -5,7 +5,7 @@ use super::rules;
 use super::tree::{Arith, Expr, Order};
 
 /// Applies an operator.
-#[inline]
+#[inline(always)]
 pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
     let made = match arith {
         Arith::Add => left + right,
@@ -13,12 +13,26 @@ pub(super) fn calculate(arith: Arith, left: f64, right: f64) -> f64 {
         Arith::Multiply => left * right,
         Arith::Divide => left / right,
         Arith::Remainder => remainder(left, right),
-        Arith::Power if rules::is_gawk() => return power(left, right),
-        Arith::Power if rules::is_one_true() => return power_by_halves(left, right),
-        // The library's result, with its sign.
-        Arith::Power => return left.powf(right),
+        Arith::Power => return raised(left, right),
     };
     if made.is_nan() { not_a_number(made, left, right) } else { made }
+}
+
+/// Converts a number of bytes, fields or records. The processor has an instruction for numbers with a sign only.
+#[inline(always)]
+pub(super) fn from_count(count: usize) -> f64 {
+    count.cast_signed() as f64
+}
+
+fn raised(base: f64, exponent: f64) -> f64 {
+    if rules::is_gawk() {
+        power(base, exponent)
+    } else if rules::is_one_true() {
+        power_by_halves(base, exponent)
+    } else {
+        // The library's result, with its sign.
+        base.powf(exponent)
+    }
 }
 
 /// Whether it is a number in the program, or made of such, and neither 0 nor out of range.
@@ -111,7 +125,6 @@ fn not_a_number(made: f64, left: f64, right: f64) -> f64 {
 }
 
 /// Computes the library's fmod, or what the one true awk takes for it, with a fast path.
-#[inline]
 fn remainder(left: f64, right: f64) -> f64 {
     let (whole, by) = (left as u32, right as u32);
     let simple = by > 0 && f64::from(whole) == left && f64::from(by) == right && left.is_sign_positive();

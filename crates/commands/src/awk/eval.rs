@@ -2,7 +2,7 @@
 //! truth value, or its value if the form is unknown. So a printed field is never converted to a number, and a
 //! summed one never to a string.
 
-use super::arithmetic::{calculate, divides_by_zero, in_order, numbers};
+use super::arithmetic::{calculate, divides_by_zero, from_count, in_order, numbers};
 use super::characters::Case;
 use super::code::{Argument, Function, Get, LValue, OFS, is_number, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
@@ -25,7 +25,7 @@ impl Machine {
             Get::Of(LValue::Global(place)) => number_in(&self.globals[*place]),
             // The most frequent array index.
             Get::Of(LValue::Field(_)) => None,
-            Get::Of(LValue::FieldCount) => Some(self.record.count() as f64),
+            Get::Of(LValue::FieldCount) => Some(from_count(self.record.count())),
             _ => self.quick_made(expr),
         }
     }
@@ -34,9 +34,9 @@ impl Machine {
     fn quick_made(&mut self, expr: &Get) -> Option<f64> {
         match expr {
             Get::Of(LValue::Local(place)) => number_in(&self.locals[self.base + *place]),
-            Get::RecordNumber => Some(self.records as f64),
+            Get::RecordNumber => Some(from_count(self.records as usize)),
             Get::Length(of) if matches!(**of, Get::Of(LValue::Record)) && !rules::has_characters() => {
-                self.record.whole(&self.globals[OFS]).bytes().map(|text| text.len() as f64)
+                self.record.whole(&self.globals[OFS]).bytes().map(|text| from_count(text.len()))
             }
             _ => None,
         }
@@ -59,7 +59,7 @@ impl Machine {
             Get::Number(number) => Ok(*number),
             Get::Of(LValue::Field(field)) => Ok(self.record.field(*field).number()),
             Get::Of(LValue::Global(place)) => Ok(self.globals[*place].number()),
-            Get::Length(inner) => self.length(inner).map(|length| length as f64),
+            Get::Length(inner) => self.length(inner).map(from_count),
             _ => self.number_made(expr),
         }
     }
@@ -70,14 +70,14 @@ impl Machine {
             Get::Of(LValue::Field(field)) => self.record.field(*field).number(),
             Get::Of(LValue::Global(place)) => self.globals[*place].number(),
             Get::Of(LValue::Local(place)) => self.locals[self.base + *place].number(),
-            Get::Of(LValue::FieldCount) => self.record.count() as f64,
+            Get::Of(LValue::FieldCount) => from_count(self.record.count()),
             Get::Of(LValue::Element(table, index)) => self.element(*table, index, |value| value.number())?,
             Get::Of(LValue::FieldAt(index)) => {
                 let field = self.field_number(index)?;
                 self.found(field).number()
             }
-            Get::RecordNumber => self.records as f64,
-            Get::FileRecordNumber => self.file_records as f64,
+            Get::RecordNumber => from_count(self.records as usize),
+            Get::FileRecordNumber => from_count(self.file_records as usize),
             Get::Arith(arith, left, right) => {
                 let left = self.number(left)?;
                 let right = self.number(right)?;
@@ -97,7 +97,7 @@ impl Machine {
                 value
             }
             Get::Math(function, inner) => function(self.number(inner)?),
-            Get::Length(inner) => self.length(inner)? as f64,
+            Get::Length(inner) => from_count(self.length(inner)?),
             Get::Not(_)
             | Get::And(..)
             | Get::Or(..)
@@ -239,7 +239,7 @@ impl Machine {
         if let Get::Of(LValue::FieldAt(index)) = expr
             && let Some(number) = self.quick(index)
             && number >= 1.0
-            && let Some(length) = self.record.known_length(number as usize)
+            && let Some(length) = self.record.known_length(number as i32 as usize)
         {
             return Ok(length);
         }

@@ -361,30 +361,31 @@ impl Pieces {
         if wanted - self.found.len() > FEW {
             return self.list(block, span, words, wanted - self.found.len());
         }
-        let mut bits = block.bits(self.at);
+        let (mut bits, mut at) = (block.bits(self.at), self.at);
         if words {
-            while self.found.len() < wanted {
+            for _ in self.found.len()..wanted {
                 let start = bits.next();
                 if start >= span.end {
                     self.complete = true;
-                    return;
+                    break;
                 }
                 let end = bits.next().min(span.end);
                 self.found.push(Piece { start, end });
-                self.at = end + 1;
+                at = end + 1;
             }
         } else {
-            while self.found.len() < wanted {
-                let (start, end) = (self.at, bits.next());
+            for _ in self.found.len()..wanted {
+                let end = bits.next();
                 if end >= span.end {
-                    self.found.push(Piece { start, end: span.end });
+                    self.found.push(Piece { start: at, end: span.end });
                     self.complete = true;
-                    return;
+                    break;
                 }
-                self.found.push(Piece { start, end });
-                self.at = end + 1;
+                self.found.push(Piece { start: at, end });
+                at = end + 1;
             }
         }
+        self.at = at;
     }
 
     /// Lists the next fields, at most `most`.

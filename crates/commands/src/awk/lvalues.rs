@@ -1,6 +1,6 @@
 //! Runs a program: reads and assigns variables, fields and elements.
 
-use super::arithmetic::{calculate, divides_by_zero};
+use super::arithmetic::{calculate, divides_by_zero, from_count};
 use super::array::{Array, Key};
 use super::code::{Get, LValue, OFS, Table, is_number, is_same_variable, is_still, is_text};
 use super::machine::{Machine, Ran, RuntimeError};
@@ -20,10 +20,15 @@ struct EvaluatedKey {
 
 impl Machine {
     /// Returns the number of a field expression, 0 for the record. `None` for other expressions.
+    ///
+    /// A field with a constant number is found at once, so that [`found`](Self::found) finds no more than that.
     #[inline]
     pub(super) fn field_of(&mut self, expr: &Get) -> Ran<Option<usize>> {
         Ok(match expr {
-            Get::Of(LValue::Field(field)) => Some(*field),
+            Get::Of(LValue::Field(field)) => {
+                self.record.find_up_to(*field);
+                Some(*field)
+            }
             Get::Of(LValue::Record) => Some(0),
             Get::Of(LValue::FieldAt(index)) => Some(self.field_number(index)?),
             _ => None,
@@ -209,7 +214,7 @@ impl Machine {
                 0 => self.record.whole(&self.globals[OFS]).value(),
                 field => self.record.field(field).value(),
             },
-            LValue::FieldCount => Value::Number(self.record.count() as f64),
+            LValue::FieldCount => Value::Number(from_count(self.record.count())),
             LValue::Element(table, index) => self.element(*table, index, |value| value.clone())?,
         })
     }
@@ -219,7 +224,7 @@ impl Machine {
         if let Some(number) = self.quick(index)
             && (0.0..=f64::from(i32::MAX)).contains(&number)
         {
-            return Ok(number as usize);
+            return Ok(number as i32 as usize);
         }
         self.field_number_made(index)
     }

@@ -340,6 +340,10 @@ impl Machine {
                     self.assign(place, value)?;
                     continue;
                 }
+                Do::Add(place, value, sign) => {
+                    self.add(place, value, *sign)?;
+                    continue;
+                }
                 Do::If(test, yes, no) => {
                     let body = if self.is_true(test)? { yes } else { no };
                     self.run(body)?
@@ -354,6 +358,8 @@ impl Machine {
         Ok(Flow::Go)
     }
 
+    /// Runs a statement that is less frequent. It stays by itself: what it needs on the stack would slow down all others.
+    #[inline(never)]
     fn statement(&mut self, statement: &Do) -> Ran<Flow> {
         match statement {
             Do::Run(expr) => self.run_expr(expr)?,
@@ -362,7 +368,6 @@ impl Machine {
                 self.record.whole(&self.globals[OFS]).write(&mut self.out);
                 self.globals[ORS].write(&mut self.out);
             }
-            Do::Add(place, value, sign) => self.add(place, value, *sign)?,
             Do::Print(args, calls) => self.print(args, *calls)?,
             Do::Aside(print) => {
                 std::mem::swap(&mut self.out, &mut self.aside);
@@ -392,7 +397,7 @@ impl Machine {
                 machine.format_made(made, out).inspect_err(|_| out.truncate(start))
             })?,
             Do::PrintFormat(format, _) => self.print_format(format)?,
-            Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
+            Do::Add(..) | Do::If(..) | Do::Next => return self.run(std::slice::from_ref(statement)),
             Do::Loop(test, body, step) => return self.repeat(test.as_ref(), body, step),
             Do::Again(body, test) => return self.do_while(body, test),
             Do::Each(place, table, body) => return self.each(place, *table, body),
@@ -644,6 +649,7 @@ impl Machine {
         Ok(number::to_integer(number))
     }
 
+    #[inline(never)]
     fn repeat(&mut self, test: Option<&Get>, body: &[Do], step: &[Do]) -> Ran<Flow> {
         while test.map_or(Ok(true), |test| self.is_true(test))? {
             match self.run(body)? {
@@ -651,7 +657,13 @@ impl Machine {
                 Flow::Break => break,
                 flow => return Ok(flow),
             }
-            self.run(step)?;
+            // The usual step, `i++`, needs no call.
+            match step {
+                [Do::Run(Get::Step { place, by, .. })] if let Some(number) = self.number_at(place) => {
+                    *number += by;
+                }
+                step => _ = self.run(step)?,
+            }
         }
         Ok(Flow::Go)
     }

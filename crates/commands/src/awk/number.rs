@@ -26,7 +26,7 @@ pub(super) fn prefix(text: &[u8]) -> f64 {
     let goes_on =
         text.get(at).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'x' | b'X'));
     if at > 0 && !goes_on {
-        return value as f64;
+        return value.cast_signed() as f64;
     }
     if rules::is_gawk() {
         scan_as_gawk(text).0
@@ -58,8 +58,8 @@ fn plain(text: &[u8]) -> Option<f64> {
     let digits = text.len() - usize::from(point.is_some());
     match point {
         _ if !(1..=15).contains(&digits) => None,
-        None => Some(value as f64),
-        Some(at) => Some(value as f64 / TENS[text.len() - 1 - at]),
+        None => Some(value.cast_signed() as f64),
+        Some(at) => Some(value.cast_signed() as f64 / TENS[text.len() - 1 - at]),
     }
 }
 

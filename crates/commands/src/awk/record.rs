@@ -229,12 +229,18 @@ impl Record {
         self.pieces.found.len()
     }
 
-    /// Returns a field from 1. A missing one is an empty string.
+    /// Finds the fields up to this one.
     #[inline]
-    pub(super) fn field(&mut self, number: usize) -> Found<'_> {
+    pub(super) fn find_up_to(&mut self, number: usize) {
         if self.pieces.found.len() < number && !self.pieces.complete {
             self.find(number);
         }
+    }
+
+    /// Returns a field from 1. A missing one is an empty string.
+    #[inline]
+    pub(super) fn field(&mut self, number: usize) -> Found<'_> {
+        self.find_up_to(number);
         match self.pieces.found.get(number - 1) {
             Some(piece) if piece.is_own() => Found::Own(&self.values[piece.end]),
             Some(piece) => Found::Input(&self.source()[piece.start..piece.end]),

@@ -16,8 +16,15 @@ impl Machine {
         }
         let by = self.number(value)?;
         let arith = if sign < 0.0 { Arith::Subtract } else { Arith::Add };
-        let sum = self.change(place, |number| calculate(arith, number, by))?;
-        self.inexact = self.inexact || !is_small(by) || !is_small(sum);
+        let sum = match self.number_at(place) {
+            Some(number) => {
+                *number = calculate(arith, *number, by);
+                *number
+            }
+            None => self.change(place, |number| calculate(arith, number, by))?,
+        };
+        // A sum of integers is an integer.
+        self.inexact = self.inexact || !is_small(by) || sum.abs() >= SUM_MAX;
         Ok(())
     }
 
