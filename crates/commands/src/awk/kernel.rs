@@ -167,6 +167,11 @@ impl AwkKernel {
         (self.machine, self.over) = (helper, self.over || inexact);
     }
 
+    /// Prepares for strings that may hold any characters.
+    pub(super) fn expect_characters(&mut self) {
+        self.turn_ascii(false, 0);
+    }
+
     /// Returns its machine, unless something has ended it.
     pub(super) fn machine(&mut self) -> Option<&mut Machine> {
         (!self.over).then_some(&mut self.machine)

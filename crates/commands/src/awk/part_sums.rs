@@ -67,6 +67,7 @@ impl Kernel for PartsKernel {
 
     fn begin_input(&mut self, name: Option<&[u8]>, out: &mut Vec<u8>) {
         self.kernel.begin_input(name, out);
+        self.kernel.expect_characters();
     }
 
     fn push(&mut self, block: &[u8], _out: &mut Vec<u8>) -> Outcome {
