@@ -88,6 +88,8 @@ const UNDIVIDED: &[&str] = &[
     "mawk '{s += $2 / 3; n++} END {print s, n}' log",
     "mawk 'BEGIN {s = 0.5} {s += $NF} END {print s}' log",
     "mawk '{c[$3]++} END {for (k in c) print c[k], k}' log",
+    "mawk '{c[$2]++} END {for (k in c) print c[k], k}' log > found | sort",
+    "mawk '{c[$2]++} END {for (k in c) print c[k], k}' log | sort < more",
     "mawk '{last = $1} END {print last}' log",
     "mawk 'NR > 1 {s += $NF} END {print s}' log",
     "mawk '{s += $NF} END {print s, $0}' log",

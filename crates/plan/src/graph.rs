@@ -42,6 +42,12 @@ impl Candidate {
         self.command.as_ref().ok().map(|accepted| &accepted.facts)
     }
 
+    /// Whether the stage behind it sorts its lines, so that their order does not show.
+    pub fn is_sorted_by(&self, next: &Candidate) -> bool {
+        let ignores_order = next.facts().is_some_and(|facts| facts.input.ignores_order);
+        !self.redirects_stdout && !next.redirects_stdin && ignores_order
+    }
+
     /// Returns the inputs of its command. Empty for a source, and if they are unknown.
     pub(crate) fn inputs(&self) -> &[Input] {
         self.command.as_ref().map_or(&[], |accepted| accepted.command.inputs())

@@ -216,10 +216,7 @@ fn keep_orders(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
 
 /// Whether a later stage sorts the lines of this one, natively or not.
 fn is_sorted(candidates: &[Candidate], at: usize) -> bool {
-    let is_sorted_by = |reader: &Candidate| {
-        reader.facts().is_some_and(|facts| facts.input.ignores_order) && !reader.redirects_stdin
-    };
-    !candidates[at].redirects_stdout && candidates.get(at + 1).is_some_and(is_sorted_by)
+    candidates.get(at + 1).is_some_and(|reader| candidates[at].is_sorted_by(reader))
 }
 
 /// Whether it reads the whole pipe before it, and nothing else that might make it fail.
