@@ -22,13 +22,12 @@ use super::visit::{any_expr, any_statement};
 /// Smaller blocks are not worth compiling for, except in tests.
 const BLOCK_MIN: usize = if cfg!(debug_assertions) { 1 } else { 4096 };
 
-/// Whether all strings of a program are of ASCII, if its input is. Those of the environment, and of files that it reads, need not be.
+/// Whether all strings of a program are of ASCII, if its input is. The files of which it reads lines must be, too.
 pub(super) fn stays_ascii(program: &Program, line: &Line) -> bool {
     let given = line.variables.iter().map(|(_, value)| value).chain(&line.fs);
     let may_make_bytes = |expr: &Expr| match expr {
         Expr::Builtin(Builtin::Sprintf, args) => may_format_bytes(args),
         Expr::Builtin(builtin, _) => !keeps_ascii(*builtin),
-        Expr::Name(name) | Expr::Element(name, _) | Expr::In(_, name) => is_from_outside(name),
         _ => false,
     };
     given.chain([&line.program]).all(|text| is_ascii(text))
@@ -38,11 +37,6 @@ pub(super) fn stays_ascii(program: &Program, line: &Line) -> bool {
             program,
             |statement| matches!(statement, Statement::Printf(args, _) if may_format_bytes(args)),
         )
-}
-
-/// Whether a variable is set by awk itself from what is neither the program nor the input.
-fn is_from_outside(name: &str) -> bool {
-    ["ENVIRON", "ARGV", "PROCINFO", "SYMTAB", "ERRNO"].iter().any(|own| name.starts_with(own))
 }
 
 /// Whether a program does something that takes longer with characters.
@@ -67,8 +61,8 @@ fn keeps_ascii(builtin: Builtin) -> bool {
         Length | Substr | Index | Split | Sub | Gsub | Match | ToLower | ToUpper | Gensub | Asort
         | Asorti => true,
         Int | Sqrt | Exp | Log | Sin | Cos | Atan2 | Rand | Srand => true,
-        Close | Flush | NextRecord => true,
-        Sprintf | System | ReadLine => false,
+        Close | Flush | ReadLine | NextRecord => true,
+        Sprintf | System => false,
     }
 }
 
