@@ -18,32 +18,36 @@ pub struct Piece {
     pub to: u64,
 }
 
+impl Piece {
+    /// Returns its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.to - self.from
+    }
+}
+
 /// Bytes that are searched at once.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// Where parts may be cut: between a byte of one set and a byte of another.
+/// Where parts may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cuts {
-    /// The bytes with which a part may end.
-    pub before: ByteSet,
-    /// The bytes with which the next may begin.
-    pub behind: ByteSet,
+pub enum Cuts {
+    /// Between a byte of the first set and a byte of the second.
+    Between(ByteSet, ByteSet),
+    /// Between files.
+    Files,
 }
 
 impl Cuts {
     /// Makes those between lines.
     pub fn lines() -> Self {
-        Cuts { before: ByteSet::where_(|byte| byte == b'\n'), behind: ByteSet::where_(|_| true) }
-    }
-
-    /// Makes those between files, and nowhere else.
-    pub fn files() -> Self {
-        let none = ByteSet::where_(|_| false);
-        Cuts { before: none, behind: none }
+        Cuts::Between(ByteSet::where_(|byte| byte == b'\n'), ByteSet::where_(|_| true))
     }
 
     fn may_be(&self, before: u8, behind: u8) -> bool {
-        self.before.contains(before) && self.behind.contains(behind)
+        match self {
+            Cuts::Between(ends, begins) => ends.contains(before) && begins.contains(behind),
+            Cuts::Files => false,
+        }
     }
 }
 
@@ -53,7 +57,7 @@ impl Cuts {
 /// # Errors
 /// If a file cannot be read.
 pub fn parts(files: &[PathBuf], part_bytes: u64, cuts: &Cuts) -> io::Result<Vec<Vec<Piece>>> {
-    if *cuts == Cuts::files() {
+    if *cuts == Cuts::Files {
         return whole_files(files, part_bytes);
     }
     let mut parts = Vec::new();
@@ -90,7 +94,7 @@ fn whole_files(files: &[PathBuf], part_bytes: u64) -> io::Result<Vec<Vec<Piece>>
     let mut part: Vec<Piece> = Vec::new();
     for (number, path) in files.iter().enumerate() {
         part.push(Piece { file: number, from: 0, to: open(path)?.metadata()?.len() });
-        if part.iter().map(|piece| piece.to).sum::<u64>() >= part_bytes {
+        if part.iter().map(Piece::bytes).sum::<u64>() >= part_bytes {
             parts.push(std::mem::take(&mut part));
         }
     }

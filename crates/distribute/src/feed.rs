@@ -126,7 +126,7 @@ struct Feeder<W> {
 impl<W: Write> Feeder<W> {
     /// Gives a range of a file that is positioned at its start.
     fn copy_range(&mut self, file: File, piece: &Piece, given: &mut Given) -> io::Result<End> {
-        let (wanted, before) = (piece.to - piece.from, given.bytes);
+        let (wanted, before) = (piece.bytes(), given.bytes);
         let end = self.copy(file.take(wanted), given)?;
         match end == End::All && given.bytes - before < wanted {
             true => Err(io::Error::other("the file has become shorter")),

@@ -13,6 +13,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Writes what the outputs of the parts become.
+type Feed<'a> = Box<dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a>;
+
 /// Merges the outputs, and runs the stages behind them, whose output is this process's own; without any, writes to `out`.
 /// `started` is told the process of these stages.
 ///
@@ -26,42 +29,37 @@ pub fn finish(
     out: &mut dyn Write,
     started: &mut dyn FnMut(u32),
 ) -> io::Result<Ended> {
-    let end = job.division.end.as_ref();
     let files: Vec<PathBuf> = results.iter().map(|result| work.join(&result.output)).collect();
-    let (text, sum) = match &job.division.merge {
-        Merge::Concatenated => (end.cloned(), None),
-        Merge::Numbered(width) => {
-            let mut feed = |to: &mut dyn Write| numbered::write(&files, results, *width, to);
-            return match end {
-                Some(text) => {
-                    run(job, pelton, text, &mut feed, started).map(|ended| of_parts(ended, job, results))
-                }
-                None => written(feed(out), out, status(job, results)),
-            };
-        }
-        Merge::Added => (end.cloned(), Some(sum(&files)?)),
-        Merge::ReadBy(command) => (Some(joined(command.clone(), end)), None),
-        Merge::Folded(command) => (Some(joined(fold(job, pelton, "--add-folds", command), end)), None),
-        Merge::MergedBy(command) => {
-            let text = joined(merging(command, &files), end);
-            return run(job, pelton, &text, &mut |_| Ok(()), started);
+    let mut feed: Feed<'_> = match &job.division.merge {
+        Merge::Added => {
+            let sum = sum(&files)?;
+            Box::new(move |to| to.write_all(sum.as_bytes()))
         }
         Merge::Counted(command) => {
             let mut merged = counted::Merged::start(job, work, &files, command, pelton)?;
-            let mut feed = |to: &mut dyn Write| merged.write(to);
-            return match end {
-                Some(text) => run(job, pelton, text, &mut feed, started),
-                None => written(feed(out), out, 0),
-            };
+            Box::new(move |to| merged.write(to))
+        }
+        Merge::Numbered(width) => Box::new(|to| numbered::write(&files, results, *width, to)),
+        // The command names the files itself.
+        Merge::MergedBy(_) => Box::new(|_| Ok(())),
+        Merge::Concatenated | Merge::ReadBy(_) | Merge::Folded(_) => {
+            Box::new(|to| files.iter().try_for_each(|file| io::copy(&mut File::open(file)?, to).map(|_| ())))
         }
     };
-    let mut feed = |to: &mut dyn Write| match &sum {
-        Some(sum) => to.write_all(sum.as_bytes()),
-        None => files.iter().try_for_each(|file| io::copy(&mut File::open(file)?, to).map(|_| ())),
+    let reader = match &job.division.merge {
+        Merge::ReadBy(command) => Some(command.clone()),
+        Merge::Folded(command) => Some(fold(job, pelton, "--add-folds", command)),
+        Merge::MergedBy(command) => Some(merging(command, &files)),
+        _ => None,
     };
-    match text {
-        Some(text) => run(job, pelton, &text, &mut feed, started).map(|ended| of_parts(ended, job, results)),
-        None => written(feed(out), out, status(job, results)),
+    let texts: Vec<String> = reader.into_iter().chain(job.division.end.clone()).collect();
+    if texts.is_empty() {
+        return written(feed(out), out, status(job, results));
+    }
+    match run(job, pelton, &texts.join(" | "), &mut *feed, started)? {
+        // The last stage ran on the parts.
+        Ended::Exited(0) if job.division.ends_on_parts => Ok(Ended::Exited(status(job, results))),
+        other => Ok(other),
     }
 }
 
@@ -80,18 +78,6 @@ fn status(job: &Job, results: &[PartResult]) -> i32 {
         PartStatus::Success => 0,
         PartStatus::Found => i32::from(results.iter().all(|result| result.status != 0)),
     }
-}
-
-/// Returns how the whole ended, after stages behind the parts that ended so.
-fn of_parts(ended: Ended, job: &Job, results: &[PartResult]) -> Ended {
-    match ended {
-        Ended::Exited(0) if job.division.ends_on_parts => Ended::Exited(status(job, results)),
-        other => other,
-    }
-}
-
-fn joined(command: String, end: Option<&String>) -> String {
-    end.map_or_else(|| command.clone(), |end| format!("{command} | {end}"))
 }
 
 /// Returns the text by which a command merges files.

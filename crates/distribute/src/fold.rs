@@ -1,9 +1,8 @@
 //! Runs the kernels of a stage whose parts are folded: one over a part, one over what those have printed.
 
-use memchr::memrchr;
 use pelton_commands::Special;
 use pelton_run::PortableStage;
-use pelton_stream::{Flow, Framing, HandOver, Kernel};
+use pelton_stream::{Chain, Fed, Flow, InputKind, Sink};
 use std::io::{self, Read, Write};
 
 /// Bytes that are read at once.
@@ -23,50 +22,60 @@ pub fn run_fold(
     let refused = |reason: &str| io::Error::other(format!("{}: {reason}", stage.candidate.name));
     let accepted = stage.candidate.command.as_ref().map_err(|declined| refused(&declined.reason))?;
     let kernel = accepted.command.kernel_for(case).ok_or_else(|| refused("its parts cannot be folded"))?;
-    let mut kernel = kernel.map_err(|declined| refused(&declined.reason))?;
-    let failed = |hand_over: HandOver| refused(hand_over.reason);
-    let mut out = Vec::new();
-    kernel.begin_input(None, &mut out);
-    push_all(kernel.as_mut(), from, &mut out, &failed)?;
-    kernel.end_input(&mut out).map_err(failed)?;
+    let kernel = kernel.map_err(|declined| refused(&declined.reason))?;
+    let mut chain = Chain::new(vec![kernel]);
+    let mut out = Output { to, messages, failure: None };
+    let more = |fed: Fed, out: &mut Output<'_>| match (fed, out.failure.take()) {
+        (_, Some(error)) => Err(error),
+        (Err(left), None) => Err(refused(left.first().map_or("it fell back", |first| first.reason))),
+        (Ok(flow), None) => Ok(flow == Flow::More),
+    };
+    let begun = chain.begin(&[InputKind::Other], &mut out);
+    more(begun, &mut out)?;
+    let begun = chain.begin_input(None, &mut out);
+    more(begun, &mut out)?;
+    let mut block = vec![0; BLOCK_BYTES];
     loop {
-        let flow = kernel.finish(&mut out).map_err(failed)?;
-        messages.write_all(&kernel.messages())?;
-        to.write_all(&out)?;
-        out.clear();
-        if flow != Flow::More {
+        let read = match from.read(&mut block) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if read == 0 {
             break;
         }
+        let pushed = chain.push(&block[..read], &mut out);
+        if !more(pushed, &mut out)? {
+            return Err(refused("it ended before its input"));
+        }
     }
-    to.flush()?;
-    Ok(kernel.status())
+    let ended = chain.end_input(&mut out);
+    more(ended, &mut out)?;
+    let finished = chain.finish(&mut out);
+    more(finished, &mut out)?;
+    out.to.flush()?;
+    Ok(chain.statuses().first().copied().unwrap_or_default())
 }
 
-/// Gives everything to a kernel, in blocks as it wants them.
-fn push_all(
-    kernel: &mut dyn Kernel,
-    from: &mut dyn Read,
-    out: &mut Vec<u8>,
-    failed: &dyn Fn(HandOver) -> io::Error,
-) -> io::Result<()> {
-    let mut block = Vec::new();
-    loop {
-        let read = from.take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
-        let whole = match kernel.framing() {
-            Framing::Records(end) if read > 0 => memrchr(end, &block).map_or(0, |at| at + 1),
-            _ => block.len(),
-        };
-        let mut next = Some(&block[..whole]).filter(|block| !block.is_empty());
-        while let Some(block) = next {
-            next = match kernel.push(block, out).map_err(failed)? {
-                Flow::More => None,
-                Flow::Pending => Some(&[]),
-                Flow::NextInput | Flow::Done => return Err(io::Error::other("it ended before its input")),
-            };
+/// Where the kernel's output and messages go.
+struct Output<'a> {
+    to: &'a mut dyn Write,
+    messages: &'a mut dyn Write,
+    failure: Option<io::Error>,
+}
+
+impl Sink for Output<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Flow {
+        match self.to.write_all(bytes) {
+            Ok(()) => Flow::More,
+            Err(error) => {
+                self.failure = Some(error);
+                Flow::Done
+            }
         }
-        block.drain(..whole);
-        if read == 0 {
-            return Ok(());
-        }
+    }
+
+    fn complain(&mut self, text: &[u8]) {
+        // Nobody could be told that it cannot be said.
+        let _ = self.messages.write_all(text);
     }
 }

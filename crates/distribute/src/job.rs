@@ -147,6 +147,11 @@ impl Job {
         Ok(job)
     }
 
+    /// Returns the bytes of input of each part.
+    pub fn part_sizes(&self) -> Vec<u64> {
+        self.parts.iter().map(|part| part.iter().map(Piece::bytes).sum()).collect()
+    }
+
     /// Returns what the job is known by: the same for the same text, tools and inputs.
     pub fn identity(&self) -> String {
         hash(&serde_json::to_vec(self).unwrap_or_default())

@@ -183,11 +183,7 @@ impl Parts {
         let (count, identity) = (job.parts.len(), job.identity());
         Parts {
             results: (0..count).map(|part| PartResult::read(work, part, &identity)).collect(),
-            sizes: job
-                .parts
-                .iter()
-                .map(|part| part.iter().map(|piece| piece.to - piece.from).sum())
-                .collect(),
+            sizes: job.part_sizes(),
             identity,
             attempts: vec![0; count],
             seconds: Vec::new(),

@@ -88,10 +88,8 @@ impl Merge {
 pub struct Division {
     /// The command that makes each input file into what is read of it (`zcat`).
     pub decoder: Option<String>,
-    /// The stages that run on each part, which is their standard input.
+    /// The stages that run on each part, which is their standard input; none before a command that is folded.
     pub stages: String,
-    /// The command behind them whose sums over the part are taken; then there may be no stages.
-    pub fold: Option<String>,
     /// Those that run on the first part, if they are others.
     pub first: Option<String>,
     /// How many lines the first part must have at least.
@@ -110,6 +108,16 @@ pub struct Division {
     pub end: Option<String>,
     /// Whether the last stage of the text runs on the parts: then the end only copies, and theirs is the status.
     pub ends_on_parts: bool,
+}
+
+impl Division {
+    /// Returns the command behind the stages whose sums over the part are taken, if there is one.
+    pub fn fold(&self) -> Option<&String> {
+        match &self.merge {
+            Merge::Folded(command) => Some(command),
+            _ => None,
+        }
+    }
 }
 
 /// A pipeline, divided.
@@ -134,8 +142,6 @@ struct OnParts {
     over: OverParts,
     /// Whether each of its outputs is whole lines.
     makes_lines: bool,
-    /// Whether a part that succeeds decides the whole.
-    ends_all: bool,
     check: Check,
     status: PartStatus,
     keeps: Kept,
@@ -164,7 +170,7 @@ impl Work {
             taken: usize::from(args.is_none()),
             first_args: args,
             kept: Kept::Characters,
-            cuts: if decoder.is_some() { Cuts::files() } else { Cuts::lines() },
+            cuts: if decoder.is_some() { Cuts::Files } else { Cuts::lines() },
             texts: Vec::new(),
             programs: decoder
                 .iter()
@@ -188,11 +194,7 @@ impl Work {
                 }
             }
         }
-        let fold = match &taking.merge {
-            Merge::Folded(command) => Some(command.clone()),
-            _ => None,
-        };
-        if taking.texts.is_empty() && fold.is_none() {
+        if taking.texts.is_empty() && !matches!(taking.merge, Merge::Folded(_)) {
             return Err(why_end.unwrap_or_else(|| "a pipeline that only copies".to_owned()));
         }
         let (on_first, on_others) = taking.written();
@@ -203,7 +205,6 @@ impl Work {
             cuts: taking.cuts,
             division: Division {
                 decoder,
-                fold,
                 first: (on_first != on_others).then_some(on_first),
                 stages: on_others,
                 first_lines: taking.first_lines,
@@ -262,10 +263,10 @@ impl Taking {
         }
         let call = call(stage)?;
         if let OverParts::ConcatenatedBetween(before, behind) = found.over {
-            if !self.texts.is_empty() || self.cuts == Cuts::files() {
+            if !self.texts.is_empty() || self.cuts == Cuts::Files {
                 return Err("what it reads is no file, which could be cut where it may be".into());
             }
-            self.cuts = Cuts { before, behind };
+            self.cuts = Cuts::Between(before, behind);
         }
         let args = self.first_args.take().unwrap_or_else(|| call.args.clone());
         let text = written(call, &args)?;
@@ -287,6 +288,7 @@ impl Taking {
         self.output_is_text = counting.is_some() && facts.is_some_and(|facts| !facts.input.ignores_order);
         let counting =
             counting.map(|call| Ok::<_, String>((call, written(call, &call.args)?))).transpose()?;
+        let decides = found.over == OverParts::AnySuccess;
         self.merge = match found.over {
             OverParts::Added => Merge::Added,
             OverParts::ReadAgain => Merge::ReadBy(text.clone()),
@@ -304,14 +306,14 @@ impl Taking {
         };
         let stops_early = facts.is_some_and(Facts::stops_early);
         self.suffices = match self.merge {
-            _ if found.ends_all => Suffices::Success,
+            _ if decides => Suffices::Success,
             Merge::ReadBy(_) if stops_early => Suffices::EndedEarly,
             _ => Suffices::Never,
         };
         self.check = self.check.max(found.check);
         self.status = found.status;
         self.kept = self.kept.min(found.keeps);
-        if self.merge == Merge::Folded(text.clone()) {
+        if matches!(self.merge, Merge::Folded(_)) {
             self.taken += 1;
             self.programs.push(call.program.clone());
             return Ok(false);
@@ -491,7 +493,6 @@ fn by_lines(known: &Stateless, facts: Option<&Facts>, check: Check) -> OnParts {
     OnParts {
         over: OverParts::Concatenated,
         makes_lines: known.prints_lines,
-        ends_all: false,
         check,
         status: match known.statuses {
             Statuses::Found => PartStatus::Found,
@@ -520,10 +521,9 @@ fn by_facts(facts: &Facts, check: Check) -> Result<OnParts, String> {
     };
     // Only a search judges what it reads.
     let searches = facts.input.depends_on_reads || matches!(facts.class, Class::LineFilter);
-    let ends_all = over == OverParts::AnySuccess;
-    let finds = ends_all || searches && !matches!(over, OverParts::AfterFirst { .. });
+    let finds = over == OverParts::AnySuccess || searches && !matches!(over, OverParts::AfterFirst { .. });
     let status = if finds { PartStatus::Found } else { PartStatus::Success };
-    Ok(OnParts { over, makes_lines, ends_all, check, status, keeps })
+    Ok(OnParts { over, makes_lines, check, status, keeps })
 }
 
 /// Whether a stage reads its standard input and nothing else.

@@ -118,7 +118,7 @@ fn run_into(
     let durable = output.try_clone().map_err(|error| cannot("write", &error))?;
     let division = &job.division;
     let stages = division.first.as_ref().filter(|_| part == 0).unwrap_or(&division.stages);
-    let folding = division.fold.as_ref().map(|command| fold(job, pelton, "--fold", command));
+    let folding = division.fold().map(|command| fold(job, pelton, "--fold", command));
     let texts = [Some(stages.clone()).filter(|text| !text.is_empty()), folding];
     let text = texts.into_iter().flatten().collect::<Vec<_>>().join(" | ");
     let mut child = in_group(job, pelton, &text, Stdio::piped(), output.into())

@@ -16,7 +16,7 @@ use crate::terminal;
 use clap::Args;
 use pelton_commands::Special;
 use pelton_distribute::{
-    Check, Division, Event, InputFile, Job, JobError, Outcome, PartStatus, Piece, Progress, Tool, Work,
+    Check, Division, Event, InputFile, Job, JobError, Outcome, PartStatus, Progress, Tool, Work,
     check_machine, finish, parts, run_fold, run_part, run_parts,
 };
 use pelton_report::units;
@@ -431,8 +431,7 @@ pub fn explained(
         Ok(divided) => divided,
         Err(reason) => return Ok(format!("it runs here, undivided, because of {reason}\n")),
     };
-    let sizes: Vec<u64> =
-        job.parts.iter().map(|part| part.iter().map(|Piece { from, to, .. }| to - from).sum()).collect();
+    let sizes = job.part_sizes();
     let (least, most) = (sizes.iter().min().unwrap_or(&0), sizes.iter().max().unwrap_or(&0));
     let of = match job.inputs.as_slice() {
         [one] => one.path.display().to_string(),
@@ -456,7 +455,7 @@ pub fn explained(
 /// Returns what runs on each part, as a text.
 fn on_each(division: &Division) -> String {
     let stages = Some(&division.stages).filter(|text| !text.is_empty());
-    let texts = [division.decoder.as_ref(), stages, division.fold.as_ref()];
+    let texts = [division.decoder.as_ref(), stages, division.fold()];
     texts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" | ")
 }
 

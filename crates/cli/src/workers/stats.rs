@@ -19,15 +19,22 @@ struct Did {
     seconds: f64,
 }
 
+impl Did {
+    fn add(&mut self, result: &PartResult) {
+        self.parts += 1;
+        self.read += result.read;
+        self.written += result.bytes;
+        self.seconds += result.seconds;
+    }
+}
+
 /// Returns a table with a row for each worker, and the slowest parts below it. `seconds`: how long all parts took together.
 pub fn table(job: &Job, results: &[PartResult], seconds: f64) -> String {
     let mut workers: BTreeMap<&str, Did> = BTreeMap::new();
+    let mut all = Did::default();
     for result in results {
-        let did = workers.entry(result.worker.as_str()).or_default();
-        did.parts += 1;
-        did.read += result.read;
-        did.written += result.bytes;
-        did.seconds += result.seconds;
+        workers.entry(result.worker.as_str()).or_default().add(result);
+        all.add(result);
     }
     let width = workers.keys().map(|name| name.chars().count()).max().unwrap_or(0).max("worker".len());
     let mut text = String::new();
@@ -40,21 +47,12 @@ pub fn table(job: &Job, results: &[PartResult], seconds: f64) -> String {
     for (name, did) in &workers {
         let _ = writeln!(text, "{name:width$}  {}", row(did, did.seconds));
     }
-    let mut all = Did::default();
-    for did in workers.values() {
-        all.parts += did.parts;
-        all.read += did.read;
-        all.written += did.written;
-        all.seconds += did.seconds;
-    }
     let _ = writeln!(text, "{:width$}  {}", "ALL", row(&all, seconds));
     let unused = job.parts.len().saturating_sub(results.len());
     if unused > 0 {
         let _ = writeln!(text, "{unused} of {} parts were not needed", job.parts.len());
     }
-    let mut slow: Vec<(usize, &PartResult)> = slow(results);
-    slow.truncate(SLOW_SHOWN_MAX);
-    for (part, result) in slow {
+    for (part, result) in slow(results).into_iter().take(SLOW_SHOWN_MAX) {
         let _ = writeln!(text, "part {part} took {} on {}", time(result.seconds), result.worker);
     }
     text
