@@ -192,6 +192,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub block_bytes: Option<u32>,
 
+    /// End by the signal that ended a stage, SIGPIPE aside; for the parts of --on
+    #[arg(long, hide = true)]
+    pub die_with_stages: bool,
+
     /// How many bytes each of several processes of a command is given; for tests
     #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub part_bytes: Option<u32>,

@@ -65,7 +65,11 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
             let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);
             let options =
                 Options { observing: Observing::No, native: native(args)?, progress, ..Options::FAITHFULLY };
-            text(&request, &plan, &environment, &options)
+            let execution = executed(&request, &plan, &environment, &options)?;
+            match execution.stage_signal.filter(|_| args.die_with_stages) {
+                Some(signal) => Ok(Ending::Signal(signal)),
+                None => Ok(ending(&execution)),
+            }
         }
     }
 }
@@ -84,6 +88,7 @@ pub fn script(args: ShArgs, color: When) -> Result<Ending, Failure> {
         switches: SwitchArgs::default(),
         passes: PassArgs::default(),
         block_bytes: None,
+        die_with_stages: false,
         part_bytes: None,
         on: OnArgs::default(),
         report: ReportArgs::default(),
@@ -98,6 +103,15 @@ pub fn text(
     environment: &Environment,
     options: &Options,
 ) -> Result<Ending, Failure> {
+    Ok(ending(&executed(request, plan, environment, options)?))
+}
+
+fn executed(
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+    options: &Options,
+) -> Result<Execution, Failure> {
     if options.progress.is_none()
         && let Some(exec) = pelton_run::replacement(plan, request, environment, options)
     {
@@ -107,9 +121,8 @@ pub fn text(
             return Err(cannot_start(request, &error));
         }
     }
-    let execution = pelton_run::execute(plan, request, environment, options, &mut terminal::say)
-        .map_err(|error| Failure::io("cannot run the pipeline", &error))?;
-    Ok(ending(&execution))
+    pelton_run::execute(plan, request, environment, options, &mut terminal::say)
+        .map_err(|error| Failure::io("cannot run the pipeline", &error))
 }
 
 fn cannot_start(request: &Request, error: &std::io::Error) -> Failure {

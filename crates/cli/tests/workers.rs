@@ -367,6 +367,22 @@ fn a_worker_that_is_killed_is_replaced() {
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
+/// The stages behind it would print what they have, with success.
+#[test]
+fn a_part_is_done_again_if_one_of_its_stages_is_ended_from_outside() {
+    for signal in ["-TERM", "-KILL"] {
+        let place = Place::new();
+        let child = waiting(&place);
+        let victim = stages(&place)[0];
+        Command::new("kill").args([signal, &victim.to_string()]).status().expect("killed");
+        wait_until("another worker runs", || begun(&place) >= 3);
+        std::fs::write(place.path().join("go"), "").expect("written");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.stdout, place.bash("wc -c < log", "C").stdout);
+        assert_eq!(place.left_behind(), Vec::<String>::new());
+    }
+}
+
 #[test]
 fn an_interrupt_ends_all_workers_and_leaves_nothing() {
     let place = Place::new();

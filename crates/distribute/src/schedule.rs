@@ -159,7 +159,7 @@ fn look(
         }
         let has_copy = running.iter().any(|one| one.part == part);
         if parts.attempts[part] >= ATTEMPTS_MAX && !has_copy {
-            return Some(format!("part {part} failed {ATTEMPTS_MAX} times, the last time with {how}"));
+            return Some(format!("part {part} failed {ATTEMPTS_MAX} times, the last time: {how}"));
         }
         tell(Event::Failed { part, how }, left);
     }

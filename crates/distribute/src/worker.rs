@@ -4,6 +4,7 @@ use crate::feed::{End, Given, feed, is_text};
 use crate::job::{InputFile, Job, PartResult, Tool};
 use crate::work::PartStatus;
 use pelton_run::script::quoted;
+use pelton_sys::signals::FROM_OUTSIDE;
 use pelton_sys::wait::Ended;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -129,8 +130,12 @@ fn run_into(
     let status = child.wait().map_err(|error| cannot("wait for the stages", &error))?;
     let said = listener.join().unwrap_or_default();
     let given = given.map_err(|error| cannot("read the part", &error))?;
+    let ended = Ended::from(status);
+    if let Some(signal) = ended.signal().filter(|signal| FROM_OUTSIDE.contains(signal)) {
+        return Err(format!("signal {signal}, which ended a stage"));
+    }
     durable.sync_all().map_err(|error| cannot("write", &error))?;
-    let status = Ended::from(status).status();
+    let status = ended.status();
     let unsure = given.unsure(job, part).or_else(|| unsure(job, &said, status));
     Ok(Ran { status, given, unsure, seconds: start.elapsed().as_secs_f64() })
 }

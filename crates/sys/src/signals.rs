@@ -173,6 +173,10 @@ pub const PIPE: i32 = libc::SIGPIPE;
 /// The signals that ask a process to end.
 pub const ENDING: [i32; 3] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT];
 
+/// The signals that come from outside: from a user, a machine that shuts down or lacks memory, a limit.
+pub const FROM_OUTSIDE: [i32; 6] =
+    [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGKILL, libc::SIGXCPU];
+
 /// The descriptor that the handler below writes to.
 static REQUESTS: AtomicI32 = AtomicI32::new(-1);
 

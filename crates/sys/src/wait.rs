@@ -95,6 +95,14 @@ impl Ended {
             Ended::Signalled(signal, _) => 128 + signal,
         }
     }
+
+    /// Returns the signal that ended it, if one did.
+    pub fn signal(self) -> Option<i32> {
+        match self {
+            Ended::Exited(_) => None,
+            Ended::Signalled(signal, _) => Some(signal),
+        }
+    }
 }
 
 impl From<ExitStatus> for Ended {

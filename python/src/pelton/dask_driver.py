@@ -36,6 +36,7 @@ def run_part(pelton: str, plan: str, part: int, attempt: int) -> str:
     import shutil
     import subprocess
     import tempfile
+    import time
 
     from distributed import get_worker
 
@@ -70,6 +71,9 @@ def run_part(pelton: str, plan: str, part: int, attempt: int) -> str:
         finally:
             os.close(ended)
         status = process.wait()
+        if status < 0:
+            # Whoever ended it may end this worker as well, which must not be given the part again first.
+            time.sleep(1)
         said_file.seek(0)
         said = said_file.read(4096).decode(errors="replace").strip()
     return "" if status == 0 else said or f"status {status}"
@@ -131,7 +135,7 @@ class _Driver:
             self.cancelled.discard(attempt)
         try:
             if future.status == "cancelled":
-                how = "its worker, which the scheduler has lost"
+                how = "the scheduler has lost its worker"
             else:
                 how = str(future.result())
         except Exception as error:
@@ -182,7 +186,7 @@ class _Driver:
                 if attempt in self.cancelled:
                     self.cancelled.discard(attempt)
                 else:
-                    _tell({"ended": attempt, "how": "its worker, which is gone"})
+                    _tell({"ended": attempt, "how": "its worker is gone"})
         for _, future in lost:
             future.cancel()
         self._tell_room()

@@ -188,9 +188,7 @@ fn on_workers(
         // An interrupt ends the workers as well.
         if let (Event::Failed { part, how }, false) = (event, requests.has_any()) {
             shown.clear();
-            terminal::say(&format!(
-                "pelton: the worker of part {part} ended with {how}; it is tried again\n"
-            ));
+            terminal::say(&format!("pelton: part {part} failed and is tried again: {how}\n"));
         }
         shown.show(progress);
     };
@@ -549,7 +547,7 @@ fn in_group(stages: &str, shell: &str, parent: u32) -> Result<Ending, Failure> {
         return Ok(Ending::Status(1));
     }
     let mut run = Command::new(own_program()?);
-    run.args(["run", "--jobs", "1", "--shell", shell, "--", stages]);
+    run.args(["run", "--die-with-stages", "--jobs", "1", "--shell", shell, "--", stages]);
     let status = run.status().map_err(|error| Failure::io("cannot start the stages", &error))?;
     Ok(Ended::from(status).into())
 }

@@ -166,7 +166,7 @@ struct LocalWorker {
 impl Attempt for LocalWorker {
     fn ended(&mut self) -> Option<String> {
         match self.child.try_wait() {
-            Ok(status) => status.map(|status| status.to_string()),
+            Ok(status) => status.map(|status| format!("its worker ended with {status}")),
             Err(error) => Some(error.to_string()),
         }
     }

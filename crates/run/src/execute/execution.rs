@@ -12,6 +12,8 @@ pub struct Execution {
     /// The signal by which the shell would have died, if any: it execs the last plain command of a text, and
     /// it dies of an interrupt that killed its child.
     pub died_by: Option<i32>,
+    /// The last signal that ended a stage, if any did; SIGPIPE does not count.
+    pub stage_signal: Option<i32>,
     /// Whether SIGINT ended it.
     pub interrupted: bool,
     /// The pipelines that ran. Empty unless observed.

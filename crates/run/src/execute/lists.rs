@@ -12,7 +12,7 @@ use crate::progress;
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_plan::Switches;
 use pelton_syntax::Connector;
-use pelton_sys::signals;
+use pelton_sys::signals::{self, PIPE};
 use pelton_sys::spawn::{self, Action};
 use pelton_sys::wait::Ended;
 use std::io;
@@ -129,6 +129,8 @@ impl ShellState<'_> {
             units
         };
         let ends = runner.run_pipeline(pipeline, units, &around)?;
+        let signals = ends.iter().filter_map(|(_, ended)| ended.signal().filter(|signal| *signal != PIPE));
+        runner.execution.stage_signal = signals.last().or(runner.execution.stage_signal);
         let status = |(_, ended): &(u32, Ended)| ended.status();
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
         let raw = failed.or(ends.last().map(status)).unwrap_or(0);
