@@ -129,8 +129,8 @@ impl ShellState<'_> {
             units
         };
         let ends = runner.run_pipeline(pipeline, units, &around)?;
-        let signals = ends.iter().filter_map(|(_, ended)| ended.signal().filter(|signal| *signal != PIPE));
-        runner.execution.stage_signal = signals.last().or(runner.execution.stage_signal);
+        let mut signals = ends.iter().filter_map(|(_, ended)| ended.signal().filter(|signal| *signal != PIPE));
+        runner.execution.stage_signal = signals.next_back().or(runner.execution.stage_signal);
         let status = |(_, ended): &(u32, Ended)| ended.status();
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);
         let raw = failed.or(ends.last().map(status)).unwrap_or(0);
