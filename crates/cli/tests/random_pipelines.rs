@@ -14,6 +14,7 @@
 //! and printed as a case for `cases/native.toml`.
 #![allow(missing_docs)]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -29,6 +30,8 @@ use pelton_testkit::{
 
 /// Samples per thread, unless `PELTON_FUZZ_CASES` is set.
 const SLICE: u64 = 170;
+/// The same of pipelines for several workers.
+const DIVIDED_SLICE: u64 = 60;
 /// Threads, unless `PELTON_FUZZ_THREADS` is set.
 const THREADS: u64 = 2;
 /// Signs of a stage that may end before its input: it needs no more, reads something else, or cannot start.
@@ -67,6 +70,8 @@ struct Tally {
     samples: u64,
     pipelines: u64,
     comparisons: u64,
+    /// How many of them on several workers.
+    divided: u64,
     /// How many texts, by reason.
     skipped: BTreeMap<Reason, u64>,
     differences: Vec<String>,
@@ -74,12 +79,12 @@ struct Tally {
 
 impl Tally {
     fn shown(&self) -> String {
-        let Tally { samples, pipelines, comparisons, skipped, differences } = self;
+        let Tally { samples, pipelines, comparisons, divided, skipped, differences } = self;
         let (found, all) = (differences.len(), self.skipped());
         let why: Vec<String> = skipped.iter().map(|(reason, times)| format!("{times}: {reason}")).collect();
         let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
         format!(
-            "{samples} texts, {pipelines} pipelines, {comparisons} comparisons, {all} texts skipped{why}, {found} differences"
+            "{samples} texts, {pipelines} pipelines, {comparisons} comparisons ({divided} on workers), {all} texts skipped{why}, {found} differences"
         )
     }
 
@@ -90,13 +95,25 @@ impl Tally {
 
 #[test]
 fn random_pipelines_agree_with_the_shell() {
+    let all = campaign("pipelines", SLICE, false);
+    assert!(all.samples < SLICE || all.pipelines >= 300, "only {} pipelines", all.pipelines);
+}
+
+#[test]
+fn random_pipelines_on_several_workers_agree_with_the_shell() {
+    let all = campaign("workers", DIVIDED_SLICE, true);
+    assert!(all.samples < DIVIDED_SLICE || all.divided >= all.samples / 2, "only {} on workers", all.divided);
+}
+
+/// Compares random pipelines, at least `slice` per thread; `divided`: such as several workers may divide.
+fn campaign(name: &str, slice: u64, divided: bool) -> Tally {
     let wanted = Campaign::from_env();
     let threads = wanted.threads.unwrap_or(THREADS).max(1);
-    let (samples, seed) = (wanted.cases.map_or(SLICE, |all| all.div_ceil(threads)), wanted.seed);
+    let (samples, seed) = (wanted.cases.map_or(slice, |all| all.div_ceil(threads)), wanted.seed);
     let begun = Instant::now();
     let campaign = |thread| {
         std::thread::spawn(move || {
-            Arena::new().and_then(|arena| arena.campaign(seed * threads + thread, samples))
+            Arena::new(divided).and_then(|arena| arena.campaign(seed * threads + thread, samples))
         })
     };
     let running: Vec<_> = (0..threads).map(campaign).collect();
@@ -106,21 +123,23 @@ fn random_pipelines_agree_with_the_shell() {
         all.samples += tally.samples;
         all.pipelines += tally.pipelines;
         all.comparisons += tally.comparisons;
+        all.divided += tally.divided;
         tally.skipped.iter().for_each(|(reason, times)| *all.skipped.entry(reason).or_default() += times);
         all.differences.extend(tally.differences);
     }
     say(&format!("seed {seed}: {} in {:.1} s", all.shown(), begun.elapsed().as_secs_f64()));
     say(&tally(
-        "pipelines",
+        name,
         &[
             ("pipelines", all.pipelines),
             ("comparisons", all.comparisons),
+            ("divided", all.divided),
             ("skipped", all.skipped()),
             ("differences", all.differences.len() as u64),
         ],
     ));
     assert!(all.differences.is_empty(), "\n{}", all.differences.join("\n"));
-    assert!(samples < SLICE || all.pipelines >= 300, "only {} pipelines", all.pipelines);
+    all
 }
 
 #[test]
@@ -160,19 +179,30 @@ struct Arena {
     subject: Subject,
     world: World,
     campaign: Campaign,
+    /// Whether all pipelines are made to be divided.
+    divided: bool,
+    /// Whether pelton's last run was one on several workers.
+    ran_divided: Cell<bool>,
     /// The installed ones of [`LOCALES`].
     locales: &'static [&'static str],
 }
 
 impl Arena {
-    fn new() -> Result<Self> {
+    fn new(divided: bool) -> Result<Self> {
         limit_files(FILE_BYTES)?;
         let subject = Subject::from_env(env!("CARGO_BIN_EXE_pelton"));
         let installed = std::process::Command::new("locale").arg("-a").output()?.stdout;
         let installed = String::from_utf8_lossy(&installed).replace(".utf8", ".UTF-8");
         let is_there = |locale: &&&str| installed.lines().any(|name| name == **locale);
         let locales = LOCALES.iter().filter(is_there).copied().collect::<Vec<_>>().leak();
-        Ok(Arena { subject, world: World::in_memory()?, campaign: Campaign::from_env(), locales })
+        Ok(Arena {
+            subject,
+            world: World::in_memory()?,
+            campaign: Campaign::from_env(),
+            divided,
+            ran_divided: Cell::default(),
+            locales,
+        })
     }
 
     fn campaign(&self, seed: u64, samples: u64) -> Result<Tally> {
@@ -192,6 +222,7 @@ impl Arena {
     /// Applies `PELTON_FUZZ_ONLY` to every second stage.
     fn source(&self, seed: u64) -> Pipelines {
         let source = Pipelines::new(seed);
+        let source = if self.divided { source.divided() } else { source };
         let source = if self.locales.is_empty() { source } else { source.in_locales(self.locales) };
         match std::env::var("PELTON_FUZZ_ONLY") {
             Ok(name) => source.favouring(&name),
@@ -206,7 +237,7 @@ impl Arena {
         let expected = self.shell(&scene, &shell)?;
         let others = some_switches(seed.wrapping_mul(1_000_003).wrapping_add(at), scene.bytes());
         let workers = [shell.clone(), WORKERS.map(str::to_owned).to_vec()].concat();
-        let workers = Some(workers).filter(|_| at % ON_WORKERS == 0);
+        let workers = Some(workers).filter(|_| self.divided || at % ON_WORKERS == 0);
         for switches in [shell.clone(), [shell, others].concat()].into_iter().chain(workers) {
             let ours = self.pelton(&scene, &switches)?;
             if !differences(&scene.case, &expected, &ours).is_empty() {
@@ -228,6 +259,7 @@ impl Arena {
                 break;
             }
             tally.comparisons += 1;
+            tally.divided += u64::from(self.ran_divided.get());
         }
         tally.pipelines += sample.size().0 as u64;
         Ok(())
@@ -256,6 +288,9 @@ impl Arena {
         };
         let mut outcome = self.run(scene, &argv)?;
         let lines = outcome.ended.stderr.split_inclusive(|byte| *byte == b'\n');
+        let is_undivided =
+            outcome.ended.stderr.split(|byte| *byte == b'\n').any(|line| line.starts_with(UNDIVIDED));
+        self.ran_divided.set(!is_undivided && switches.ends_with(&WORKERS.map(str::to_owned)));
         outcome.ended.stderr = lines.filter(|line| !line.starts_with(UNDIVIDED)).collect::<Vec<_>>().concat();
         Ok(outcome)
     }

@@ -136,8 +136,9 @@ impl Job {
     pub fn read(path: &Path) -> Result<Self, JobError> {
         let shown = path.display();
         let text = std::fs::read(path).map_err(|error| JobError(format!("cannot read {shown}: {error}")))?;
-        let job: Job = serde_json::from_slice(&text)
-            .map_err(|error| JobError(format!("{shown} is no plan of pelton: {error}")))?;
+        let job: Job = serde_json::from_slice(&text).map_err(|error| {
+            JobError(format!("{shown} is no plan of pelton, from line {} on", error.line()))
+        })?;
         if job.format != FORMAT {
             return Err(JobError(format!(
                 "{shown} has format {}, and this pelton reads {FORMAT}",

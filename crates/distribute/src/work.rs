@@ -2,7 +2,7 @@
 
 use crate::cut::Cuts;
 use memchr::memmem;
-use pelton_commands::stateless::{Data, NOT_KNOWN, Stateless, Statuses, stateless};
+use pelton_commands::stateless::{Data, Stateless, Statuses, stateless};
 use pelton_commands::{Charset, Class, Facts, Input, OverParts, decompressor};
 use pelton_run::script::quoted;
 use pelton_run::{Call, PortableStage};
@@ -268,6 +268,9 @@ impl Taking {
             }
             self.cuts = Cuts::Between(before, behind);
         }
+        if matches!(found.over, OverParts::Numbered(_)) && !self.texts.is_empty() {
+            return Err("it numbers lines, of which a stage before it may drop or add some".into());
+        }
         let args = self.first_args.take().unwrap_or_else(|| call.args.clone());
         let text = written(call, &args)?;
         let mut others = Some(text.clone());
@@ -438,11 +441,16 @@ fn stateless_of(stage: &PortableStage) -> Option<Stateless> {
 /// Returns why nothing is known of how a stage's input could be cut.
 fn why_not(stage: &PortableStage) -> String {
     let candidate = &stage.candidate;
-    match (&candidate.command, &candidate.stateless) {
-        (Ok(_), Err(why)) if why.reason != NOT_KNOWN => why.reason.clone(),
-        (Ok(_), _) => "its input is not one file, or it needs all of it in order".to_owned(),
-        (Err(why), _) => why.reason.clone(),
+    let accepted = match &candidate.command {
+        Ok(accepted) => accepted,
+        Err(why) => return why.reason.clone(),
+    };
+    match accepted.command.inputs() {
+        [] | [Input::Stdin] => "its input is no file",
+        [_] => "it prints the name of its file, or needs all of its input in order",
+        _ => "it reads several files by itself (`cat FILES | …` may be divided)",
     }
+    .to_owned()
 }
 
 fn call(stage: &PortableStage) -> Result<&Call, String> {
@@ -453,7 +461,10 @@ fn call(stage: &PortableStage) -> Result<&Call, String> {
 fn on_parts(stage: &PortableStage, first: bool, kept: Kept) -> Result<OnParts, String> {
     let known = stateless_of(stage);
     if !first && (stage.reads.is_some() || !reads_stdin_alone(stage, known.as_ref())) {
-        return Err("it reads files of its own".into());
+        return Err(match &stage.candidate.command {
+            Err(why) if stage.reads.is_none() => why.reason.clone(),
+            _ => "it reads files of its own".to_owned(),
+        });
     }
     if let Ok(call) = &stage.call {
         check_args(call, known.as_ref())?;

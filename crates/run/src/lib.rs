@@ -34,6 +34,7 @@ pub use execute::{
 pub use lines::add_lines;
 pub use lookup::find as find_program;
 pub use measure::{assemble, conclude, correct_bytes, shown_text, this_machine};
+pub use native::files::SMALL_LIMIT_BYTES;
 pub use native::{Explained, Jobs, Stays, explain, set_jobs, set_memory, set_niceness, stays};
 pub use parts::{set_declared, set_part_bytes};
 pub use pelton_commands::stateless::Declared;

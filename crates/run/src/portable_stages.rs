@@ -55,6 +55,9 @@ pub fn portable_stages(
         Plan::Whole { reason } => return Err(reason.clone()),
         Plan::Steps(items) => items.as_slice(),
     };
+    if items.is_empty() {
+        return Err("a text without a command".into());
+    }
     let [ListItem::List(list)] = items else { return Err("several lists, or options of the shell".into()) };
     let [(None, pipeline)] = list.as_slice() else { return Err("several pipelines".into()) };
     if pipeline.negated {

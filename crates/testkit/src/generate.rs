@@ -194,6 +194,8 @@ pub struct Pipelines {
     locales: &'static [&'static str],
     /// A command that every second stage is.
     favourite: Option<&'static Tool>,
+    /// Whether all samples are pipelines that may be divided.
+    divided: bool,
     tools: Vec<&'static Tool>,
 }
 
@@ -229,6 +231,72 @@ const ARRAYS: &[&str] = &[
     "length > 2 { c[length($0)]++; d[$2] } END { for (k in c) print k; for (k in d) print k }",
 ];
 
+/// Stages that treat lines by themselves, or skip the first ones: on several workers they run on parts.
+const BY_LINES: &[&str] = &[
+    "grep a",
+    "grep -v 5",
+    "grep -o '[a-z0-9]'",
+    "cut -d' ' -f1",
+    "cut -s -d' ' -f2",
+    "tr a-z A-Z",
+    "tr -s ' ' '\\n'",
+    "tr -d a",
+    "sed 's/a/b/'",
+    "sed 's/ /\\n/'",
+    "sed /5/d",
+    "sed -n /a/p",
+    "sed 1d",
+    "tail -n +2",
+    "fold -w 7",
+    "expand",
+    "awk '{ print $2, $1 }'",
+    "mawk NF",
+    "gawk 'NR > 1'",
+    "gawk 'NR == 1 { print \"x\" } { print length }'",
+    "mawk '{ print; print }'",
+    "original-awk '$1 > 3'",
+];
+
+/// Stages whose outputs over parts may be merged.
+const MERGED: &[&str] = &[
+    "cat -n",
+    "cat -b",
+    "nl",
+    "grep -n a",
+    "grep -nv 5",
+    "grep -c a",
+    "grep -q a",
+    "grep -m 3 a",
+    "sort",
+    "sort -n",
+    "sort -g",
+    "sort -h",
+    "sort -V",
+    "sort -f -u",
+    "sort -k2 -s",
+    "sort -R",
+    "sort | uniq -c",
+    "sort -r | uniq -c",
+    "sort -g | uniq -c",
+    "uniq",
+    "uniq -c",
+    "wc",
+    "wc -l",
+    "wc -m",
+    "head -n 5",
+    "head -c 50",
+    "tail -n 3",
+    "tail -n +3",
+    "tac",
+    "mawk 'END { print NR, FNR }'",
+    "gawk '{ s += $1 } END { print s, NF, FILENAME }'",
+    "gawk '{ n += length } END { print n, FNR, NR }'",
+    "original-awk '{ s += $1; n++ } END { if (n) print s / n }'",
+    "mawk '{ c[$1]++ } END { for (k in c) print k, c[k] }' | sort",
+    "gawk '$1 > m { m = $1 } END { print m }'",
+    "mawk '{ last = $0 } END { print last, $0 }'",
+];
+
 /// First stages that write slowly.
 const SLOW: &[&str] = &[
     "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
@@ -250,6 +318,7 @@ impl Pipelines {
             random: Random::new(seed),
             locales: &["C.UTF-8"],
             favourite: None,
+            divided: false,
             tools: grammar::tools(),
         }
     }
@@ -264,6 +333,11 @@ impl Pipelines {
         Pipelines { favourite: self.tools.iter().copied().find(|tool| tool.name == name), ..self }
     }
 
+    /// Makes only pipelines that several workers may divide, or nearly.
+    pub fn divided(self) -> Self {
+        Pipelines { divided: true, ..self }
+    }
+
     /// Returns a random element.
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.random.below(from.len())]
@@ -276,6 +350,9 @@ impl Pipelines {
 
     /// Returns the next sample.
     pub fn sample(&mut self) -> Sample {
+        if self.divided {
+            return self.divided_sample();
+        }
         let count = if self.one_in(4) { 2 + self.random.below(2) } else { 1 };
         let mut pipelines = Vec::new();
         for at in 0..count {
@@ -331,6 +408,43 @@ impl Pipelines {
             false => vec![format!("{awk} {file}"), sort.to_owned()],
         };
         stages.into_iter().map(|command| Stage { command, ..Stage::default() }).collect()
+    }
+
+    fn divided_sample(&mut self) -> Sample {
+        let pipelines = vec![("", self.divided_pipeline())];
+        Sample {
+            pipefail: false,
+            pipelines,
+            files: FILES.map(|name| (name, Data::in_parts(&mut self.random))).to_vec(),
+            stdin: None,
+            stdin_is_file: false,
+            locale: self.locale(),
+            before: self.one_in(20).then(|| self.pick(BEFORE)),
+            language: None,
+        }
+    }
+
+    /// Makes a pipeline that reads files and may be divided between workers, or nearly.
+    fn divided_pipeline(&mut self) -> Vec<Stage> {
+        let source = self.pick(&["cat a", "cat a b", "cat b a b", "", ""]);
+        let mut commands: Vec<&str> = Some(source).filter(|source| !source.is_empty()).into_iter().collect();
+        for _ in 0..self.random.below(3) {
+            commands.push(self.pick(BY_LINES));
+        }
+        commands.extend(self.pick(MERGED).split(" | "));
+        if self.one_in(2) {
+            commands.extend(self.pick(BEHIND_ITEMS).split(" | "));
+        }
+        let mut stages: Vec<Stage> = commands
+            .iter()
+            .map(|command| Stage { command: (*command).to_owned(), ..Stage::default() })
+            .collect();
+        if source.is_empty() {
+            let file = self.pick(&FILES);
+            let as_input = if self.one_in(2) { "< " } else { "" };
+            stages[0].command = format!("{} {as_input}{file}", stages[0].command);
+        }
+        stages
     }
 
     fn pipeline(&mut self, short: bool) -> Vec<Stage> {

@@ -75,6 +75,14 @@ pub const ALL: &[Target] = &[
         commands: None,
     },
     Target {
+        name: "workers",
+        package: "pelton",
+        test: "random_pipelines",
+        functions: &["on_several_workers_agree"],
+        cases: 300,
+        commands: None,
+    },
+    Target {
         name: "regex",
         package: "pelton-commands",
         test: "regex_oracle",

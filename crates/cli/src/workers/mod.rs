@@ -21,6 +21,7 @@ use pelton_distribute::{
 };
 use pelton_report::units;
 use pelton_run::{Environment, Plan, PortableStage, Request};
+use pelton_sys::limits;
 use pelton_sys::signals::{self, KILL, PIPE, Requests, TERM};
 use pelton_sys::spawn::terminates_with;
 use pelton_sys::wait::Ended;
@@ -406,6 +407,9 @@ fn check_output(stages: &[PortableStage], work: &Work) -> Result<(), String> {
         if found.file_type().is_char_device() && !is_null && !is_terminal {
             return Err("its output, which is a device".into());
         }
+    }
+    if limits::has_file_limit_below(pelton_run::SMALL_LIMIT_BYTES) {
+        return Err("a limit on the size of files".into());
     }
     if work.colours && io::stdout().is_terminal() {
         return Err("the colours of its output on a terminal".into());

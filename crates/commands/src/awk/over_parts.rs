@@ -10,15 +10,16 @@ use crate::OverParts;
 /// Decides it for a program with one input.
 pub(super) fn over_parts(program: &Program, analysis: &Analysis, manner: &ProgramTraits) -> OverParts {
     let by_lines = manner.reads && manner.record_end == b'\n';
-    if manner.folds && manner.behind == 0 && by_lines && !manner.needs_record {
+    // In END, FNR counts the records of the last input.
+    let counts_inputs_apart = mentions(program, &["FNR"]);
+    if manner.folds && !counts_inputs_apart && manner.behind == 0 && by_lines && !manner.needs_record {
         return OverParts::Folded;
     }
     let begins_alike = !program.begin.iter().flatten().any(|statement| {
         any_expr_below(statement, |expr| matches!(expr, Expr::Name(name) if name == "NR"))
             || super::prints(statement)
     });
-    // A new input begins at 1 again for FNR, but not for NR.
-    let skips = manner.shares && analysis.counts && !analysis.has_end && !mentions(program, &["FNR"]);
+    let skips = manner.shares && analysis.counts && !analysis.has_end && !counts_inputs_apart;
     if begins_alike && by_lines && manner.whole_lines && skips {
         let options = vec![b"-v".to_vec(), format!("NR={}", manner.behind).into_bytes()];
         return OverParts::AfterFirst { lines: manner.behind, options: Some(options) };

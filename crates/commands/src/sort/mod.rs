@@ -241,7 +241,8 @@ impl Command for Sort {
         let merging = || [vec![b"-m".to_vec()], options.resume_args.clone()].concat();
         let reads_one = options.inputs.len() == 1;
         let over_parts = match options.mode {
-            Mode::Sort if reads_one => OverParts::Merged(merging()),
+            // Where two NaNs stand depends on what else is sorted.
+            Mode::Sort if reads_one && !options.order().may_meet_nan() => OverParts::Merged(merging()),
             _ => OverParts::Unknown,
         };
         let reads_lines = options.terminator == b'\n' && options.inputs == [Input::Stdin];

@@ -129,7 +129,8 @@ impl ShellState<'_> {
             units
         };
         let ends = runner.run_pipeline(pipeline, units, &around)?;
-        let mut signals = ends.iter().filter_map(|(_, ended)| ended.signal().filter(|signal| *signal != PIPE));
+        let mut signals =
+            ends.iter().filter_map(|(_, ended)| ended.signal().filter(|signal| *signal != PIPE));
         runner.execution.stage_signal = signals.next_back().or(runner.execution.stage_signal);
         let status = |(_, ended): &(u32, Ended)| ended.status();
         let failed = ends.iter().rev().map(status).find(|status| self.pipefail && *status != 0);

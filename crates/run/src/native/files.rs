@@ -45,7 +45,7 @@ const FILES: usize = 64;
 const READ_BYTES: u64 = 4096;
 
 /// A file size limit (`ulimit -f`) below this is likely to be met.
-pub(crate) const SMALL_LIMIT_BYTES: u64 = 1 << 30;
+pub const SMALL_LIMIT_BYTES: u64 = 1 << 30;
 
 /// A stage's position in its pipeline.
 #[derive(Clone, Copy)]

@@ -82,6 +82,23 @@ impl Data {
         Data { kind, final_newline }
     }
 
+    /// Returns 300 to 4,000 bytes, mostly text.
+    pub(super) fn in_parts(random: &mut Random) -> Self {
+        let seed = 1 + random.below(100) as u64;
+        let mut pieces = vec![Kind::Counted("lines", 15 + random.below(60), seed)];
+        for _ in 0..random.below(5) {
+            pieces.push(match random.below(3) {
+                0 => Kind::Counted("numbers", 1 + random.below(100), seed),
+                1 => Kind::Literal(SMALL[random.below(SMALL.len())].to_vec()),
+                _ => Kind::Repeat(PIECES[random.below(PIECES.len())].to_owned(), 1 + random.below(50)),
+            });
+        }
+        let first = random.below(pieces.len());
+        pieces.swap(0, first);
+        let pieces = pieces.into_iter().map(|kind| Data { kind, final_newline: true }).collect();
+        Data { kind: Kind::Concat(pieces), final_newline: random.below(4) > 0 }
+    }
+
     fn piece(random: &mut Random) -> Self {
         // Few are larger than a pipe: tiny blocks reveal errors at block boundaries, and cost less.
         let bytes = [60, 60, 600, 3_000, 3_000, 3_000, 70_000, 100_000][random.below(8)];
