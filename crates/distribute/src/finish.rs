@@ -13,6 +13,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Refuses an output that is not as long as it was when its part was done.
+fn check_size(work: &Path, result: &PartResult) -> io::Result<()> {
+    let path = work.join(&result.output);
+    let found = std::fs::metadata(&path);
+    let bytes = found.map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?.len();
+    match bytes == result.bytes {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "{} has {bytes} bytes, and had {} when its part was done",
+            path.display(),
+            result.bytes
+        ))),
+    }
+}
+
 /// Writes what the outputs of the parts become.
 type Feed<'a> = Box<dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a>;
 
@@ -29,6 +44,7 @@ pub fn finish(
     out: &mut dyn Write,
     started: &mut dyn FnMut(u32),
 ) -> io::Result<Ended> {
+    results.iter().try_for_each(|result| check_size(work, result))?;
     let files: Vec<PathBuf> = results.iter().map(|result| work.join(&result.output)).collect();
     let mut feed: Feed<'_> = match &job.division.merge {
         Merge::Added => {

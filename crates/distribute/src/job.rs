@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// The version of the format.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Variables that change what tools print.
 const VARIABLES: [&str; 17] = [
@@ -49,6 +49,8 @@ pub struct Job {
     pub variables: Vec<(String, Option<String>)>,
     /// The input files.
     pub inputs: Vec<InputFile>,
+    /// Whether results must outlive a crash of the machine: a later run may go on from them.
+    pub durable: bool,
     /// The parts, in order.
     pub parts: Vec<Vec<Piece>>,
     /// What runs where.
@@ -177,7 +179,7 @@ impl Job {
         let cannot = |error: io::Error| JobError(format!("cannot write {}: {error}", path.display()));
         let text = serde_json::to_vec_pretty(self).map_err(|error| cannot(error.into()))?;
         let new = work.join(format!("plan.json.{}", std::process::id()));
-        write_durably(&new, &text).and_then(|()| std::fs::rename(&new, &path)).map_err(cannot)?;
+        write(&new, &text, self.durable).and_then(|()| std::fs::rename(&new, &path)).map_err(cannot)?;
         Ok(path)
     }
 
@@ -227,28 +229,34 @@ impl PartResult {
         (result.job == identity && output.len() == result.bytes).then_some(result)
     }
 
-    /// Commits it, unless another attempt did before: then its output goes.
+    /// Commits it, unless another attempt did before: then its output goes. `durable`: it outlives a crash of the machine.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn commit(&self, work: &Path, part: usize) -> io::Result<()> {
+    pub fn commit(&self, work: &Path, part: usize, durable: bool) -> io::Result<()> {
         let new = work.join(format!("{}.json", self.output));
-        let written = write_durably(&new, &serde_json::to_vec(self)?);
-        let linked = written.and_then(|()| std::fs::hard_link(&new, PartResult::path(work, part)));
-        // A file that cannot be removed is never read.
-        let _ = std::fs::remove_file(&new);
-        match linked {
+        let written = write(&new, &serde_json::to_vec(self)?, durable);
+        let path = PartResult::path(work, part);
+        let linked = written.and_then(|()| std::fs::hard_link(&new, &path));
+        let committed = match linked {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                std::fs::remove_file(work.join(&self.output))
+                match PartResult::read(work, part, &self.job) {
+                    Some(_) => std::fs::remove_file(work.join(&self.output)),
+                    // That one is of no use: its output was lost.
+                    None => std::fs::rename(&new, &path),
+                }
             }
             other => other,
-        }
+        };
+        // A file that cannot be removed is never read.
+        let _ = std::fs::remove_file(&new);
+        committed
     }
 }
 
-fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
     use std::io::Write as _;
     let mut file = std::fs::File::create(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    if durable { file.sync_all() } else { Ok(()) }
 }

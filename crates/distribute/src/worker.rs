@@ -89,7 +89,7 @@ pub fn run_part(
             seconds: ran.seconds,
         };
         result
-            .commit(work, part)
+            .commit(work, part, job.durable)
             .map_err(|error| format!("cannot write the result of part {part}: {error}"))?;
         Ok(result)
     });
@@ -116,7 +116,7 @@ fn run_into(
 ) -> Result<Ran, String> {
     let start = Instant::now();
     let cannot = |what: &str, error: &io::Error| format!("cannot {what}: {error}");
-    let durable = output.try_clone().map_err(|error| cannot("write", &error))?;
+    let written = output.try_clone().map_err(|error| cannot("write", &error))?;
     let division = &job.division;
     let stages = division.first.as_ref().filter(|_| part == 0).unwrap_or(&division.stages);
     let folding = division.fold().map(|command| fold(job, pelton, "--fold", command));
@@ -134,7 +134,9 @@ fn run_into(
     if let Some(signal) = ended.signal().filter(|signal| FROM_OUTSIDE.contains(signal)) {
         return Err(format!("signal {signal}, which ended a stage"));
     }
-    durable.sync_all().map_err(|error| cannot("write", &error))?;
+    if job.durable {
+        written.sync_all().map_err(|error| cannot("write", &error))?;
+    }
     let status = ended.status();
     let unsure = given.unsure(job, part).or_else(|| unsure(job, &said, status));
     Ok(Ran { status, given, unsure, seconds: start.elapsed().as_secs_f64() })

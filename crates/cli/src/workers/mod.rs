@@ -153,7 +153,13 @@ pub fn run(
     let job = divide(request, plan, environment)
         .and_then(|work| job(request, work, target.share(), args.part_size));
     match job {
-        Ok(job) => on_workers(&job, target, args.work_dir.as_deref(), stats),
+        // Nobody goes on from a temporary directory.
+        Ok(job) => on_workers(
+            &Job { durable: args.work_dir.is_some(), ..job },
+            target,
+            args.work_dir.as_deref(),
+            stats,
+        ),
         Err(reason) => Ok(alone(&reason)),
     }
 }
@@ -366,6 +372,7 @@ fn job(request: &Request, work: Work, workers: usize, part_size: Option<u64>) ->
         directory,
         variables: Job::variables_here(),
         inputs,
+        durable: true,
         parts,
         tools: work.programs.iter().map(tool).collect::<Result<_, _>>()?,
         division: work.division,
