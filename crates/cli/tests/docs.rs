@@ -160,8 +160,10 @@ fn links_lead_somewhere_and_the_book_has_every_page() {
     let docs = root().join("docs");
     let listed: BTreeSet<PathBuf> =
         targets(&docs.join("SUMMARY.md")).iter().map(|(path, _)| path.canonicalize().unwrap()).collect();
-    let book: Vec<PathBuf> =
-        ["", "lessons", "add", "design", "reference"].iter().flat_map(|folder| pages(folder)).collect();
+    let book: Vec<PathBuf> = ["", "lessons", "add", "design", "reference", "workers"]
+        .iter()
+        .flat_map(|folder| pages(folder))
+        .collect();
     for page in &book {
         let known = page.ends_with("SUMMARY.md") || listed.contains(&page.canonicalize().unwrap());
         assert!(known, "{} is not in SUMMARY.md", page.display());
