@@ -9,6 +9,7 @@ use pelton_testkit::{Campaign, Random, wait_until};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -37,6 +38,8 @@ const TEXTS: &[&str] = &[
 enum Fault {
     /// A process below the driver gets this signal.
     Below(&'static str),
+    /// A process of a worker is stopped. (A stage behind the parts that is stopped waits for whoever did it, as in the shell.)
+    Frozen,
     /// The driver gets this signal.
     Driver(&'static str),
     /// A file of the work directory vanishes.
@@ -50,7 +53,7 @@ const FAULTS: &[Fault] = &[
     Fault::Below("-KILL"),
     Fault::Below("-TERM"),
     Fault::Below("-HUP"),
-    Fault::Below("-STOP"),
+    Fault::Frozen,
     Fault::Driver("-KILL"),
     Fault::Driver("-TERM"),
     Fault::Driver("-INT"),
@@ -127,6 +130,12 @@ fn born(pid: u32) -> Option<(u32, String)> {
     (fields[0] != "Z").then_some((fields[1].parse().ok()?, fields[19].to_owned()))
 }
 
+/// Whether a process runs a part, or is the stages of one.
+fn is_of_worker(pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).nth(1).is_some_and(|word| word == b"worker")
+}
+
 fn send(signal: &str, pid: u32) {
     let kill = Command::new("kill").args([signal, &pid.to_string()]).stderr(Stdio::null()).status();
     kill.expect("kill runs");
@@ -140,6 +149,12 @@ fn happen(fault: Fault, driver: &Child, work: &Path, random: &mut Random) -> Has
     match fault {
         Fault::Below(signal) if !pids.is_empty() => send(signal, pids[random.below(pids.len())]),
         Fault::Below(_) => {}
+        Fault::Frozen => {
+            pids.retain(|pid| is_of_worker(*pid));
+            if !pids.is_empty() {
+                send("-STOP", pids[random.below(pids.len())]);
+            }
+        }
         Fault::Driver(signal) => send(signal, driver.id()),
         Fault::Lost => {
             if let Some(file) = one_of(&files(work), random) {
@@ -231,6 +246,6 @@ fn random_faults_lose_and_double_nothing() {
     let mut random = Random::new(seed);
     for at in 0..rounds {
         let story = round(&place, &mut random);
-        eprintln!("{at}: {story}");
+        let _ = writeln!(std::io::stderr(), "{at}: {story}");
     }
 }

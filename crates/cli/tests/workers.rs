@@ -288,7 +288,8 @@ fn a_plan_is_carried_out_by_workers_that_something_else_starts() {
         let done = run(&["worker", "--plan", "w/plan.json", "--part", &part.to_string()]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
-    let merged = run(&["run", "--on", "local:1", "--work-dir", "w", "--part-size", "20000", "--", text]);
+    // The size of the parts is that of the plan.
+    let merged = run(&["run", "--on", "local:1", "--work-dir", "w", "--", text]);
     assert_eq!(merged.stdout, place.bash(text, "C").stdout, "{}", String::from_utf8_lossy(&merged.stderr));
     // A worker refuses an input that has changed, and says so when it is asked.
     std::fs::write(place.path().join("log"), "x\n").expect("written");

@@ -8,6 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+/// The name of the file of a job in its work directory.
+const PLAN: &str = "plan.json";
+
 /// The version of the format.
 const FORMAT: u32 = 3;
 
@@ -51,6 +54,8 @@ pub struct Job {
     pub inputs: Vec<InputFile>,
     /// Whether results must outlive a crash of the machine: a later run may go on from them.
     pub durable: bool,
+    /// About how many bytes of the input a part has.
+    pub part_bytes: u64,
     /// The parts, in order.
     pub parts: Vec<Vec<Piece>>,
     /// What runs where.
@@ -155,6 +160,11 @@ impl Job {
         self.parts.iter().map(|part| part.iter().map(Piece::bytes).sum()).collect()
     }
 
+    /// Returns about how many bytes each part has of the job in this work directory, if there is one.
+    pub fn part_bytes_in(work: &Path) -> Option<u64> {
+        Some(Job::read(&work.join(PLAN)).ok()?.part_bytes)
+    }
+
     /// Returns what the job is known by: the same for the same text, tools and inputs.
     pub fn identity(&self) -> String {
         hash(&serde_json::to_vec(self).unwrap_or_default())
@@ -165,7 +175,7 @@ impl Job {
     /// # Errors
     /// If it cannot be written, or another job is there.
     pub fn write(&self, work: &Path) -> Result<PathBuf, JobError> {
-        let path = work.join("plan.json");
+        let path = work.join(PLAN);
         if path.exists() {
             let before = Job::read(&path)?;
             return match before.identity() == self.identity() {

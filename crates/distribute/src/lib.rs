@@ -27,6 +27,6 @@ pub use cut::{Cuts, Piece, parts};
 pub use finish::finish;
 pub use fold::run_fold;
 pub use job::{InputFile, Job, JobError, PartResult, Tool};
-pub use schedule::{Attempt, Event, Launcher, Outcome, Progress, run_parts};
+pub use schedule::{Attempt, AttemptEnd, Event, Launcher, Outcome, Progress, run_parts};
 pub use work::{Check, Division, Merge, PartStatus, Suffices, Work};
 pub use worker::{check_machine, run_part};

@@ -34,8 +34,17 @@ pub trait Launcher {
 
 /// A worker that runs a part. It ends with this value.
 pub trait Attempt {
-    /// Returns how it ended, if it has: in words.
-    fn ended(&mut self) -> Option<String>;
+    /// Returns how it ended, if it has.
+    fn ended(&mut self) -> Option<AttemptEnd>;
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttemptEnd {
+    /// It ran: how that ended, in words.
+    Ran(String),
+    /// No worker took it.
+    NotTaken,
 }
 
 /// What happened.
@@ -146,11 +155,15 @@ fn look(
 ) -> Option<String> {
     let mut at = 0;
     while at < running.len() {
-        let Some(how) = running[at].attempt.ended() else {
+        let Some(end) = running[at].attempt.ended() else {
             at += 1;
             continue;
         };
         let Running { part, since, .. } = running.swap_remove(at);
+        let AttemptEnd::Ran(how) = end else {
+            parts.attempts[part] -= 1;
+            continue;
+        };
         let left = parts.progress(running.len());
         if parts.has_result(work, part) {
             parts.seconds.push(since.elapsed().as_secs_f64());

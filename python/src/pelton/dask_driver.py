@@ -5,7 +5,8 @@ everything: which part runs when, again, or a second time. This module carries i
 
 Standard input, a line each: `start ATTEMPT PART`, `cancel ATTEMPT`. Its end cancels all.
 Standard output, a JSON object each: `{"workers": N}` once and whenever that changes,
-`{"ended": ATTEMPT, "how": TEXT}` (empty: it succeeded), `{"fatal": TEXT}`.
+`{"ended": ATTEMPT, "how": TEXT}` (empty: it succeeded), `{"not_taken": ATTEMPT}` (no worker is free),
+`{"fatal": TEXT}`.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class _Driver:
             free = {address: count - self._busy(address) for address, count in self.threads.items()}
             address = max(free, key=lambda address: free[address], default=None)
             if address is None or free[address] < 1:
-                _tell({"ended": attempt, "how": "there is no free worker any more"})
+                _tell({"not_taken": attempt})
                 return
             future = self.client.submit(
                 run_part,

@@ -150,8 +150,11 @@ pub fn run(
             .with_help("the pipeline in one word: pelton run --on local:4 'grep ERROR big.log | sort'"));
     };
     target.check(args)?;
-    let job = divide(request, plan, environment)
-        .and_then(|work| job(request, work, target.share(), args.part_size));
+    // Another number of workers goes on from the same parts.
+    let planned = || Job::part_bytes_in(args.work_dir.as_ref()?);
+    let part_size = args.part_size.or_else(planned);
+    let job =
+        divide(request, plan, environment).and_then(|work| job(request, work, target.share(), part_size));
     match job {
         // Nobody goes on from a temporary directory.
         Ok(job) => on_workers(
@@ -373,6 +376,7 @@ fn job(request: &Request, work: Work, workers: usize, part_size: Option<u64>) ->
         variables: Job::variables_here(),
         inputs,
         durable: true,
+        part_bytes,
         parts,
         tools: work.programs.iter().map(tool).collect::<Result<_, _>>()?,
         division: work.division,

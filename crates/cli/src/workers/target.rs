@@ -2,7 +2,7 @@
 
 use super::{OnArgs, TICK};
 use crate::failure::Failure;
-use pelton_distribute::{Attempt, Launcher};
+use pelton_distribute::{Attempt, AttemptEnd, Launcher};
 use pelton_sys::signals::{self, CONT, TERM};
 use serde::Deserialize;
 use std::cell::RefCell;
@@ -164,11 +164,12 @@ struct LocalWorker {
 }
 
 impl Attempt for LocalWorker {
-    fn ended(&mut self) -> Option<String> {
-        match self.child.try_wait() {
-            Ok(status) => status.map(|status| format!("its worker ended with {status}")),
-            Err(error) => Some(error.to_string()),
-        }
+    fn ended(&mut self) -> Option<AttemptEnd> {
+        let how = match self.child.try_wait() {
+            Ok(status) => format!("its worker ended with {}", status?),
+            Err(error) => error.to_string(),
+        };
+        Some(AttemptEnd::Ran(how))
     }
 }
 
@@ -205,7 +206,7 @@ type Orders = Arc<Mutex<Option<ChildStdin>>>;
 struct Told {
     workers: usize,
     /// How each attempt ended that has.
-    ended: HashMap<usize, String>,
+    ended: HashMap<usize, AttemptEnd>,
     failure: Option<String>,
 }
 
@@ -215,6 +216,7 @@ struct Told {
 enum Line {
     Workers { workers: usize },
     Ended { ended: usize, how: String },
+    NotTaken { not_taken: usize },
     Fatal { fatal: String },
 }
 
@@ -256,7 +258,8 @@ fn hear(line: &str, told: &Mutex<Told>) {
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     match serde_json::from_str(line) {
         Ok(Line::Workers { workers }) => told.workers = workers,
-        Ok(Line::Ended { ended, how }) => drop(told.ended.insert(ended, how)),
+        Ok(Line::Ended { ended, how }) => drop(told.ended.insert(ended, AttemptEnd::Ran(how))),
+        Ok(Line::NotTaken { not_taken }) => drop(told.ended.insert(not_taken, AttemptEnd::NotTaken)),
         Ok(Line::Fatal { fatal }) => told.failure = Some(fatal),
         Err(_) => told.failure = Some(format!("the driver of Dask said: {line}")),
     }
@@ -303,7 +306,7 @@ struct DaskAttempt {
 }
 
 impl Attempt for DaskAttempt {
-    fn ended(&mut self) -> Option<String> {
+    fn ended(&mut self) -> Option<AttemptEnd> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(&self.number)
     }
 }
