@@ -392,6 +392,21 @@ fn a_part_is_done_again_if_one_of_its_stages_is_ended_from_outside() {
 }
 
 #[test]
+fn frozen_workers_end_with_a_driver_that_is_killed() {
+    let place = Place::new();
+    let mut child = waiting(&place);
+    let started = workers(child.id());
+    let leaders = started.iter().flat_map(|worker| workers(*worker)).collect::<Vec<_>>();
+    let all = [started, leaders, stages(&place)].concat();
+    assert!(all.len() >= 6, "{all:?}");
+    let send = |signal: &str, pid: u32| Command::new("kill").args([signal, &pid.to_string()]).status();
+    all.iter().for_each(|pid| drop(send("-STOP", *pid)));
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    wait_until("no process is left", || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
+}
+
+#[test]
 fn an_interrupt_ends_all_workers_and_leaves_nothing() {
     let place = Place::new();
     let mut child = waiting(&place);

@@ -23,7 +23,7 @@ use pelton_report::units;
 use pelton_run::{Environment, Plan, PortableStage, Request};
 use pelton_sys::limits;
 use pelton_sys::signals::{self, KILL, PIPE, Requests, TERM};
-use pelton_sys::spawn::terminates_with;
+use pelton_sys::spawn::{dies_with, terminates_with};
 use pelton_sys::wait::Ended;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -507,7 +507,8 @@ pub fn plan(args: &PlanArgs) -> Result<Ending, Failure> {
 /// Works on one part.
 pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
     let parent = std::os::unix::process::parent_id();
-    if args.tied && !terminates_with(parent) {
+    // A request to end would wait for as long as this process is stopped. The end of this one ends its stages.
+    if args.tied && !dies_with(parent) {
         return Ok(Ending::Status(1));
     }
     if let (Some(stages), Some(shell)) = (&args.stages, &args.shell) {
