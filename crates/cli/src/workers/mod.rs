@@ -65,7 +65,8 @@ pub struct OnArgs {
     #[arg(long, requires = "on")]
     pub insecure: bool,
 
-    /// Cut the input into parts of about SIZE [default: a quarter of a worker's share, 16M to 256M; nothing below 64M]
+    /// Cut the input into parts of about SIZE [default: that of the plan in --work-dir; without one, a quarter of a worker's
+    /// share, 16M to 256M; input below 64M is not cut]
     #[arg(long, value_name = "SIZE", requires = "on", value_parser = parse_size)]
     pub part_size: Option<u64>,
 }
