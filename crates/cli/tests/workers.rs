@@ -2,6 +2,7 @@
 
 use pelton_testkit::{Random, wait_until, without_pids};
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -297,6 +298,17 @@ fn a_plan_is_carried_out_by_workers_that_something_else_starts() {
     assert_eq!(check.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&check.stdout).contains("log has changed"));
     assert!(!run(&["worker", "--plan", "w/plan.json", "--part", "0"]).status.success());
+}
+
+#[test]
+fn a_directory_whose_name_is_no_text_is_not_used() {
+    let place = Place::new();
+    let odd = place.path().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir(&odd).expect("made");
+    let args = ["run", "--on", "local:2", "--part-size", "12000", "--", "sort log"];
+    let got = place.command(PELTON, &args, "C").env("TMPDIR", &odd).output().expect("pelton runs");
+    assert_eq!(got.stdout, place.bash("sort log", "C").stdout);
+    assert_eq!(std::fs::read_dir(&odd).expect("there").count(), 0);
 }
 
 /// Starts a text whose parts wait for a file, and returns it once its workers run.

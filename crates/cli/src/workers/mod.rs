@@ -183,7 +183,7 @@ fn on_workers(
     let work = match WorkDirectory::of(work_dir) {
         Ok(work) => work,
         Err(failure) if work_dir.is_some() => return Err(failure),
-        Err(_) => return Ok(alone("$TMPDIR, in which no directory can be made")),
+        Err(_) => return Ok(alone("$TMPDIR, in which no directory for parts can be made")),
     };
     let plan = match job.write(&work.path) {
         Ok(plan) => plan,
@@ -319,7 +319,14 @@ impl WorkDirectory {
         }
         .map_err(cannot)?;
         let path = path.canonicalize().map_err(cannot)?;
-        Ok(WorkDirectory { path, temporary: given.is_none() })
+        let (is_text, temporary) = (path.to_str().is_some(), given.is_none());
+        let work = WorkDirectory { path, temporary };
+        match is_text {
+            true => Ok(work),
+            // Stages get the names of parts as words of a text.
+            false => Err(Failure::new(format!("`{}` is not UTF-8", work.path.display()))
+                .with_help("another --work-dir, or another $TMPDIR")),
+        }
     }
 }
 
