@@ -147,12 +147,15 @@ fn happen(fault: Fault, driver: &Child, work: &Path, random: &mut Random) -> Has
     let mut pids: Vec<u32> = seen.keys().copied().collect();
     pids.sort_unstable();
     match fault {
-        Fault::Below(signal) if !pids.is_empty() => send(signal, pids[random.below(pids.len())]),
-        Fault::Below(_) => {}
+        Fault::Below(signal) => {
+            if let Some(pid) = one_of(&pids, random) {
+                send(signal, *pid);
+            }
+        }
         Fault::Frozen => {
             pids.retain(|pid| is_of_worker(*pid));
-            if !pids.is_empty() {
-                send("-STOP", pids[random.below(pids.len())]);
+            if let Some(pid) = one_of(&pids, random) {
+                send("-STOP", *pid);
             }
         }
         Fault::Driver(signal) => send(signal, driver.id()),
@@ -194,8 +197,8 @@ fn outputs(work: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn one_of<'a>(files: &'a [PathBuf], random: &mut Random) -> Option<&'a PathBuf> {
-    (!files.is_empty()).then(|| &files[random.below(files.len())])
+fn one_of<'a, T>(all: &'a [T], random: &mut Random) -> Option<&'a T> {
+    (!all.is_empty()).then(|| &all[random.below(all.len())])
 }
 
 fn is_gone(pid: u32, began: &str) -> bool {

@@ -335,6 +335,19 @@ fn waiting(place: &Place) -> std::process::Child {
     child
 }
 
+/// Lets the parts of a text that waits go on, and asserts that it prints what bash prints.
+fn assert_finishes(place: &Place, child: std::process::Child) {
+    std::fs::write(place.path().join("go"), "").expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.stdout, place.bash("wc -c < log", "C").stdout);
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+fn send(signal: &str, pid: u32) {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill runs");
+    assert!(sent.success(), "{signal} to {pid}");
+}
+
 fn begun(place: &Place) -> usize {
     stages(place).len()
 }
@@ -375,16 +388,13 @@ fn a_worker_that_is_killed_is_replaced() {
     let place = Place::new();
     let child = waiting(&place);
     let victim = workers(child.id())[0];
-    Command::new("kill").args(["-KILL", &victim.to_string()]).status().expect("killed");
+    send("-KILL", victim);
     wait_until("another worker runs", || begun(&place) >= 3);
     // The stages of the killed one are gone.
     wait_until("two workers' stages run", || {
         stages(&place).iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).count() == 2
     });
-    std::fs::write(place.path().join("go"), "").expect("written");
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.stdout, place.bash("wc -c < log", "C").stdout);
-    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert_finishes(&place, child);
 }
 
 /// The stages behind it would print what they have, with success.
@@ -394,12 +404,9 @@ fn a_part_is_done_again_if_one_of_its_stages_is_ended_from_outside() {
         let place = Place::new();
         let child = waiting(&place);
         let victim = stages(&place)[0];
-        Command::new("kill").args([signal, &victim.to_string()]).status().expect("killed");
+        send(signal, victim);
         wait_until("another worker runs", || begun(&place) >= 3);
-        std::fs::write(place.path().join("go"), "").expect("written");
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!(output.stdout, place.bash("wc -c < log", "C").stdout);
-        assert_eq!(place.left_behind(), Vec::<String>::new());
+        assert_finishes(&place, child);
     }
 }
 
@@ -411,8 +418,7 @@ fn frozen_workers_end_with_a_driver_that_is_killed() {
     let leaders = started.iter().flat_map(|worker| workers(*worker)).collect::<Vec<_>>();
     let all = [started, leaders, stages(&place)].concat();
     assert!(all.len() >= 6, "{all:?}");
-    let send = |signal: &str, pid: u32| Command::new("kill").args([signal, &pid.to_string()]).status();
-    all.iter().for_each(|pid| drop(send("-STOP", *pid)));
+    all.iter().for_each(|pid| send("-STOP", *pid));
     child.kill().expect("it is killed");
     child.wait().expect("it ends");
     wait_until("no process is left", || all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
@@ -423,7 +429,7 @@ fn an_interrupt_ends_all_workers_and_leaves_nothing() {
     let place = Place::new();
     let mut child = waiting(&place);
     let started = workers(child.id());
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("ended");
+    send("-TERM", child.id());
     let status = child.wait().expect("it ends");
     assert_eq!(status.signal(), Some(15), "{status}");
     wait_until("no worker runs", || started.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));

@@ -319,14 +319,13 @@ impl WorkDirectory {
         }
         .map_err(cannot)?;
         let path = path.canonicalize().map_err(cannot)?;
-        let (is_text, temporary) = (path.to_str().is_some(), given.is_none());
-        let work = WorkDirectory { path, temporary };
-        match is_text {
-            true => Ok(work),
-            // Stages get the names of parts as words of a text.
-            false => Err(Failure::new(format!("`{}` is not UTF-8", work.path.display()))
-                .with_help("another --work-dir, or another $TMPDIR")),
+        let work = WorkDirectory { path, temporary: given.is_none() };
+        // Stages get the names of parts as words of a text.
+        if work.path.to_str().is_none() {
+            return Err(Failure::new(format!("`{}` is not UTF-8", work.path.display()))
+                .with_help("another --work-dir, or another $TMPDIR"));
         }
+        Ok(work)
     }
 }
 
@@ -352,6 +351,9 @@ fn divide(request: &Request, plan: &Plan, environment: &Environment) -> Result<W
     let stages = pelton_run::portable_stages(plan, request, environment)?;
     let work = Work::of(&stages)?;
     check_output(&stages, &work)?;
+    if limits::has_file_limit_below(pelton_run::SMALL_LIMIT_BYTES) {
+        return Err("a limit on the size of files".into());
+    }
     Ok(work)
 }
 
@@ -426,9 +428,6 @@ fn check_output(stages: &[PortableStage], work: &Work) -> Result<(), String> {
         if found.file_type().is_char_device() && !is_null && !is_terminal {
             return Err("its output, which is a device".into());
         }
-    }
-    if limits::has_file_limit_below(pelton_run::SMALL_LIMIT_BYTES) {
-        return Err("a limit on the size of files".into());
     }
     if work.colours && io::stdout().is_terminal() {
         return Err("the colours of its output on a terminal".into());

@@ -11,15 +11,15 @@ use crate::OverParts;
 pub(super) fn over_parts(program: &Program, analysis: &Analysis, manner: &ProgramTraits) -> OverParts {
     let by_lines = manner.reads && manner.record_end == b'\n';
     // In END, FNR counts the records of the last input.
-    let counts_inputs_apart = mentions(program, &["FNR"]);
-    if manner.folds && !counts_inputs_apart && manner.behind == 0 && by_lines && !manner.needs_record {
+    let counts_inputs_apart = || mentions(program, &["FNR"]);
+    if manner.folds && manner.behind == 0 && by_lines && !manner.needs_record && !counts_inputs_apart() {
         return OverParts::Folded;
     }
     let begins_alike = !program.begin.iter().flatten().any(|statement| {
         any_expr_below(statement, |expr| matches!(expr, Expr::Name(name) if name == "NR"))
             || super::prints(statement)
     });
-    let skips = manner.shares && analysis.counts && !analysis.has_end && !counts_inputs_apart;
+    let skips = manner.shares && analysis.counts && !analysis.has_end && !counts_inputs_apart();
     if begins_alike && by_lines && manner.whole_lines && skips {
         let options = vec![b"-v".to_vec(), format!("NR={}", manner.behind).into_bytes()];
         return OverParts::AfterFirst { lines: manner.behind, options: Some(options) };
