@@ -9,7 +9,6 @@ pelton=$(realpath "${1:-$here/../../target/release/pelton}") || exit 2
 lab=$(mktemp -d /tmp/pelton-slurm.XXXXXX)
 chmod 755 "$lab" # munge wants its socket to be reachable
 mkdir "$lab"/{bin,debs,root,munge,state,spool,tmp,venv,data}
-daemons=() failures=0
 
 tear_down() {
     trap '' INT TERM
@@ -17,16 +16,7 @@ tear_down() {
     for daemon in "${daemons[@]}"; do kill "$daemon" 2> /dev/null && wait "$daemon"; done
     cd / && rm -rf "$lab"
 } 2> /dev/null
-trap tear_down EXIT
-trap 'exit 130' INT TERM
-
-start() { "$@" < /dev/null > "$lab/$(basename "$1").out" 2>&1 & daemons=($! "${daemons[@]}"); }
-until_true() { local n; for n in {1..150}; do eval "$1" > /dev/null 2>&1 && return; sleep 0.2; done; die "not true in 30 s: $1"; }
-die() { echo "$1" >&2; tail -n 20 "$lab"/*.log "$lab"/*.out >&2 2> /dev/null; exit 1; }
-now() { date +%s.%N; }
-since() { awk -v from="$1" -v to="$(now)" 'BEGIN {printf "%.2f", to - from}'; }
-row() { printf '%-62s %-9s %s\n' "${1:0:62}" "$2" "${3:-}"; [ "$2" != FAILED ] || failures=$((failures + 1)); }
-check() { if eval "$2"; then row "$1" ok "${3:-}"; else row "$1" FAILED "${3:-}"; fi; } # name, test, remark
+. "$here/../lab.sh"
 
 # Slurm, munge and Dask.
 cd "$lab/debs" || exit

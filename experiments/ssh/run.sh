@@ -9,7 +9,7 @@ pelton=$(realpath "${1:-$here/../../target/release/pelton}") || exit 2
 lab=$(mktemp -d /tmp/pelton-ssh.XXXXXX)
 mkdir "$lab"/{bin,debs,root,tmp,venv,data,home}
 declare -A sshd
-daemons=() failures=0 hosts="one two three"
+hosts="one two three"
 
 tree() { local child; kill -0 "$1" && echo "$1"; for child in $(pgrep -P "$1"); do tree "$child"; done; }
 tear_down() {
@@ -19,16 +19,7 @@ tear_down() {
     wait
     cd / && rm -rf "$lab"
 } 2> /dev/null
-trap tear_down EXIT
-trap 'exit 130' INT TERM
-
-start() { "$@" < /dev/null > "$lab/$(basename "$1").out" 2>&1 & daemons=($! "${daemons[@]}"); }
-until_true() { local n; for n in {1..150}; do eval "$1" > /dev/null 2>&1 && return; sleep 0.2; done; die "not true in 30 s: $1"; }
-die() { echo "$1" >&2; tail -n 20 "$lab"/*.out >&2 2> /dev/null; exit 1; }
-now() { date +%s.%N; }
-since() { awk -v from="$1" -v to="$(now)" -v n="${2:-1}" 'BEGIN {printf "%.2f", (to - from) / n}'; }
-row() { printf '%-62s %-9s %s\n' "${1:0:62}" "$2" "${3:-}"; [ "$2" != FAILED ] || failures=$((failures + 1)); }
-check() { if eval "$2"; then row "$1" ok "${3:-}"; else row "$1" FAILED "${3:-}"; fi; } # name, test, remark
+. "$here/../lab.sh"
 
 # sshd and Dask. As root, sshd wants a user and a directory of its own: a mount namespace has them, the machine has not.
 cd "$lab/debs" || exit
