@@ -96,11 +96,11 @@ for way in array jobqueue dask; do
 done
 
 # Interrupts. `slow` costs some seconds of all workers.
-slow="awk '{for (i = 0; i < 600; i++) x = i; print \$1}' big.log | sort | uniq -c"
+slow="awk '{for (i = 0; i < 1200; i++) x = i; print \$1}' big.log | sort | uniq -c"
 bash -c "$slow" > wanted
-(sleep 1.5; scancel "${job}_2") & on_dask "$lab/data/one" "$slow" > got 2> said
+(until_true "ls one/part-*.out"; scancel "${job}_2") & on_dask "$lab/data/one" "$slow" > got 2> said
 check "one worker cancelled in mid-run: its part is done elsewhere" 'cmp -s wanted got && grep -q "gone.*tried again\|tried again.*gone" said' "$(head -n 1 said)"
-(sleep 1.5; scancel "$job") & on_dask "$lab/data/all" "$slow" > got 2> said; got=$?
+(until_true "ls all/part-*.json"; scancel "$job") & on_dask "$lab/data/all" "$slow" > got 2> said; got=$?
 check "all workers cancelled: nothing printed, status 2" '[ ! -s got ] && [ $got = 2 ]' "status $got: $(tail -n 2 said | head -n 1)"
 kept=$(ls all | grep -c 'part-.*[0-9].json'); workers 10 4 4; on_dask "$lab/data/all" "$slow" > got 2> said
 check "the same command, with new workers, goes on" 'cmp -s wanted got && [ ! -s said ]' "$kept parts were kept"
