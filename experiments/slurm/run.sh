@@ -104,9 +104,9 @@ check "one worker cancelled in mid-run: its part is done elsewhere" 'cmp -s want
 check "all workers cancelled: nothing printed, status 2" '[ ! -s got ] && [ $got = 2 ]' "status $got: $(tail -n 2 said | head -n 1)"
 kept=$(ls all | grep -c 'part-.*[0-9].json'); workers 10 4 4; on_dask "$lab/data/all" "$slow" > got 2> said
 check "the same command, with new workers, goes on" 'cmp -s wanted got && [ ! -s said ]' "$kept parts were kept"
-scancel "$job"; until_true '[ $(count) -eq 0 ]'; workers 1 2 2; workers 10 2 4; sleep 40
 slow="cat big.log big.log big.log big.log | ${slow/ big.log/}" # runs of some seconds, until one meets the limit
 bash -c "$slow" > wanted
+scancel "$job"; until_true '[ $(count) -eq 0 ]'; workers 1 2 2; workers 10 2 4
 n=0; until [ "$(squeue -h | wc -l)" -lt 4 ] || [ $n = 30 ]; do on_dask "$lab/data/limit-$((n += 1))" "$slow" > got 2> said; done
 check "time limit hit: the parts are done by workers that go on" 'cmp -s wanted got && grep -q "gone.*tried again\|tried again.*gone" said' "run $n: $(head -n 1 said)"
 row "the whole" "$SECONDS s"
