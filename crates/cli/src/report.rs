@@ -67,7 +67,8 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
     if whole.is_refused {
         // The refusal names the option, of which this user knows nothing.
         let words = whole.words.replace("pelton run --check", "pelton report");
-        terminal::say(&words.replace("--check runs", "a report runs"));
+        let words = words.replace("--check runs", "a report runs");
+        terminal::say(&words.replace("the same without --check", "the text in the shell itself"));
         return Ok(Ending::Status(2));
     }
     let shortest = match whole.differs {
@@ -97,7 +98,10 @@ nothing by itself, and has no public address yet: give this file to those from w
 fn told(whole: &Checked) -> &'static str {
     match whole.differs {
         true => "pelton: there is a difference; the end of the report says what to do with it\n",
-        false => "pelton: no difference was found, so there is nothing to send\n",
+        false => {
+            "pelton: no difference was found, so there is nothing to send; if you saw one, run this in the same folder, with the \
+             same input and variables\n"
+        }
     }
 }
 
@@ -209,14 +213,21 @@ fn markdown(
     let (_, kernel, kind) = machine::names();
     let _ = writeln!(text, "- {kernel} on {kind}");
     let _ = writeln!(text, "- {}", shell_version(request));
-    let names = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LANG", "POSIXLY_CORRECT"];
-    for name in names {
-        if let Some(value) = environment.get(name) {
+    let _ = writeln!(text, "- {}", system());
+    let names = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LANG", "POSIXLY_CORRECT", "TMPDIR"];
+    let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let own = own.filter(|name| name.starts_with("PELTON_"));
+    for name in names.map(str::to_owned).into_iter().chain(own) {
+        if let Some(value) = environment.get(&name) {
             let _ = writeln!(text, "- {name}={}", String::from_utf8_lossy(value.as_encoded_bytes()));
         }
     }
     section(&mut text, "The text", "sh", &whole.text.to_string_lossy());
-    let found = if whole.differs { "What differs" } else { "No difference was found" };
+    let found = match whole.differs {
+        true => "What differs",
+        false if whole.words.contains(crate::check::CHANGES_BY_ITSELF) => "It changes from run to run",
+        false => "No difference was found",
+    };
     section(&mut text, found, "text", &whole.words);
     if let Some(shortest) = shortest {
         section(&mut text, "The shortest part that differs", "sh", &shortest.text.to_string_lossy());
@@ -236,6 +247,13 @@ fn section(text: &mut String, title: &str, language: &str, block: &str) {
         fence.push('`');
     }
     let _ = write!(text, "\n## {title}\n\n{fence}{language}\n{}\n{fence}\n", block.trim_end());
+}
+
+/// Returns the system's name, as /etc/os-release has it.
+fn system() -> String {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    name.unwrap_or("a system without /etc/os-release").trim_matches('"').to_owned()
 }
 
 /// Returns the first line that the shell says of its version, or its path.

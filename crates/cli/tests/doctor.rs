@@ -158,6 +158,12 @@ fn a_fifo_opened_by_its_reader_only() {
 }
 
 #[test]
+fn a_fifo_that_was_removed_while_it_was_opened() {
+    Patient::bash("mkfifo f; cat f & until grep -q wait_for_partner /proc/$!/wchan || [ $((n += 1)) = 200 ]; do sleep 0.01; done; rm f; wait")
+        .hangs("fifo_one_sided", &["f for reading, which was removed", "it was removed", "end it (kill)"]);
+}
+
+#[test]
 fn a_fifo_opened_by_its_writer_only() {
     Patient::bash("mkfifo f; echo x > f; :")
         .hangs("fifo_one_sided", &["/f for writing", "start the reader of /"]);
@@ -408,10 +414,10 @@ fn what_cannot_be_looked_at_is_an_error_of_its_own() {
 
 #[test]
 fn a_name_finds_its_processes_and_the_graph_names_them() {
-    let patient = Patient::bash("mkfifo f; exec -a pelton-patient cat f");
+    let patient = Patient::bash("mkfifo f; exec -a pelton-patient-of-this-test cat f");
     patient.hangs("fifo_one_sided", &[]);
     let out = Command::new(env!("CARGO_BIN_EXE_pelton"))
-        .args(["doctor", "--dot", "pelton-patient"])
+        .args(["doctor", "--dot", "pelton-patient-of-this-test"])
         .output()
         .unwrap();
     assert_eq!(out.status.code(), Some(1));

@@ -42,16 +42,32 @@ pub enum Scope {
     These(Vec<u32>),
 }
 
-/// Returns the processes whose program, or the last part of its path, is called `name`; without this one.
+/// Programs that are called by the name of the script that they run.
+const INTERPRETERS: [&str; 10] =
+    ["bash", "dash", "fish", "ksh", "node", "perl", "python", "ruby", "sh", "zsh"];
+
+/// Returns the processes whose program or script, or the last part of its path, is called `name`; without this one.
 pub fn find(name: &str) -> Vec<u32> {
     let own = std::process::id();
     let fits = |pid: u32| {
         let stat = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text));
-        let by_path = |word: &String| word.rsplit('/').next() == Some(name);
-        stat.is_some_and(|stat| stat.name == name)
-            || processes::command_line(pid).first().is_some_and(by_path)
+        stat.is_some_and(|stat| stat.name == name) || runs(&processes::command_line(pid), name)
     };
     processes::all().into_iter().filter(|&pid| pid != own && fits(pid)).collect()
+}
+
+/// Whether a command line runs the program or the script `name`.
+fn runs(words: &[String], name: &str) -> bool {
+    let called = |word: &String| word.rsplit('/').next() == Some(name);
+    let is_interpreter = |word: &String| {
+        let program = word.rsplit('/').next().unwrap_or_default();
+        INTERPRETERS.contains(&program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    match words {
+        [program, ..] if called(program) => true,
+        [program, script, ..] if is_interpreter(program) => called(script),
+        _ => false,
+    }
 }
 
 /// Whether there is a process `pid`.

@@ -2,7 +2,7 @@
 
 use super::holders::{Channel, Holders};
 use super::raw_process::RawProcess;
-use super::world::{Cause, Wait};
+use super::world::{Cause, REMOVED, Wait};
 use crate::polled_descriptors::polled;
 use pelton_record::diagnosis::Holder;
 use pelton_sys::calls::{self, Call, Child, Polled};
@@ -274,7 +274,13 @@ impl<'w> Resolver<'w> {
         };
         let name = String::from_utf8_lossy(&name).into_owned();
         let Some(fifo) = descriptors::fifo(&seen_from(pid, directory, &name), &name) else {
-            return outside();
+            // A FIFO that was removed leaves those behind that are opening it.
+            let opens_fifo = procfs::wchan(pid).is_some_and(|name| name.contains("wait_for_partner"));
+            let object = Some(format!("{name}{REMOVED}"));
+            return match opens_fifo {
+                true => Wait { object, ..Wait::simple(Cause::Opener { for_writing }) },
+                false => outside(),
+            };
         };
         let start = descriptors::working_directory(pid).filter(|_| directory < 0);
         let path =

@@ -1,6 +1,6 @@
 //! Describes waits in words.
 
-use super::world::{Cause, Wait, World};
+use super::world::{Cause, REMOVED, Wait, World};
 use pelton_record::diagnosis::{Holder, What};
 use pelton_sys::other_process::Fill;
 
@@ -136,6 +136,9 @@ fn holders(world: &World, pid: u32, by: &[Holder], what: &str) -> String {
 
 fn opener(for_writing: bool, object: &str) -> String {
     let (own, other) = if for_writing { ("writing", "reading") } else { ("reading", "writing") };
+    if let Some(path) = object.strip_suffix(REMOVED) {
+        return format!("waits to open the FIFO {path} for {own}, which was removed meanwhile");
+    }
     format!("waits to open the FIFO {object} for {own}, until somebody opens it for {other}")
 }
 

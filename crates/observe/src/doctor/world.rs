@@ -122,6 +122,9 @@ impl Wait {
     }
 }
 
+/// Stands behind the name of a FIFO that is there no more.
+pub const REMOVED: &str = " (removed)";
+
 /// The kind of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
