@@ -228,6 +228,11 @@ impl Engine {
         &self.other.0
     }
 
+    /// Returns the locale in place of C.UTF-8.
+    pub(crate) fn locale(&self) -> &Locale {
+        &self.other.1
+    }
+
     fn context(&self, case: &Case) -> Context {
         let locale = if case.utf8 { self.other.1.clone() } else { Locale::C };
         Context { locale, implementation: self.implementation.clone() }

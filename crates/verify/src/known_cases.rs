@@ -36,6 +36,8 @@ pub fn all() -> Vec<Case> {
         case("mawk", &[b"{n=gsub(/[a-z]*/,\"&b\");print n,$0}"], b"a b\n1b\na1 ab\na ab"),
         case("mawk", &[b"{n=gsub(/x?b*/,\"&b\");print n,$0}"], b"ab b"),
         case("mawk", &[b"{gsub(/a+/,\"&&\")}1"], b"a\naa\na aa aa\naaa aaaaaa aaa"),
+        // What is cut warns before the numbers fail.
+        case("gawk", &[b"{print substr(log(-2), 2 % x)}"], b"a\n"),
         // After a match gawk skips an empty one at the place where it searches on, however many it replaced in between.
         case("gawk", &[b"{n = gsub(/foo|\\B/, \"X\"); print n, $0}"], b"foo bar\nfoo barb foo"),
         case("gawk", &[b"{n = gsub(/fo|\\y/, \"<&>\"); print n, $0}"], b"foo a b\na foo"),

@@ -83,7 +83,10 @@ impl Verification<'_> {
         let grammars = GRAMMARS.iter().filter(|grammar| grammar.command == self.tool.name);
         let mut turns: Vec<(usize, Cases)> = grammars
             .flat_map(|grammar| {
-                (0..engines.len()).map(move |at| (at, Cases::new(grammar, self.seed.wrapping_add(at as u64))))
+                let numbered = engines.iter().enumerate();
+                numbered.map(move |(at, (engine, _))| {
+                    (at, Cases::new(grammar, self.seed.wrapping_add(at as u64), engine.locale()))
+                })
             })
             .collect();
         let mut turn = 0;

@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn case_is_that_of_the_library() {
         let Some(_) = Classes::new() else { return };
-        rules::follow(rules::Rules { variant: rules::Variant::Gawk, characters: true, decodes_case: false });
+        rules::follow(rules::Rules { characters: true, ..rules::Rules::in_c(rules::Variant::Gawk) });
         let changed = |text: &[u8], case| {
             let mut out = text.to_vec();
             let warns = change_case(&mut out, 0, case);

@@ -184,6 +184,12 @@ impl Conversion {
         if rules::is_one_true() {
             return self.write_character_of_one_true(value, out);
         }
+        if let Value::Number(number) = value
+            && !number.is_finite()
+            && rules::is_mawk_2025()
+        {
+            return number::write_large(*number, out);
+        }
         if !rules::has_characters() {
             return self.write_text(&[character(value)], out);
         }
@@ -330,7 +336,7 @@ impl Conversion {
         }
         match (self.what, self.precision) {
             (b'd' | b'i', Size::Default) => (whole < 10).then_some((whole, b"")),
-            (b'f', Size::Default | Size::Fixed(1..)) => {
+            (b'f', Size::Default | Size::Fixed(1..)) if rules::point() == b'.' => {
                 let precision = if let Size::Fixed(precision) = self.precision { precision } else { 6 };
                 let fits = fraction <= precision && whole + precision <= 15;
                 // The point comes with the zeros if it is missing.

@@ -93,7 +93,7 @@ use pelton_stream::Kernel;
 use crate::regex::Judges;
 use crate::{
     Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames, Input,
-    InputFacts, Lookup, OutputFacts, OverParts, Special,
+    InputFacts, Locale, Lookup, NumberFormat, OutputFacts, OverParts, Special,
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
@@ -182,7 +182,7 @@ impl Dialect {
         matches!(self, Dialect::Gawk { utf8: true, .. })
     }
 
-    fn rules(self) -> Rules {
+    fn rules(self, locale: &Locale) -> Rules {
         let variant = match self {
             Dialect::Gawk { variant, .. } => variant,
             Dialect::Mawk { is_2025: true } => Variant::Mawk2025,
@@ -191,7 +191,9 @@ impl Dialect {
             Dialect::Mawk { is_2025: false } | Dialect::Portable => Variant::Mawk,
         };
         let decodes_case = self == Dialect::OneTrue { utf8: true, is_second: false };
-        Rules { variant, characters: self.has_characters(), decodes_case }
+        // mawk reads and writes numbers as the locale does, the others as C does.
+        let point = locale.numbers.filter(|_| self.is_mawk()).unwrap_or(NumberFormat::C).point;
+        Rules { variant, characters: self.has_characters(), decodes_case, point }
     }
 }
 
@@ -250,7 +252,7 @@ fn accept_as(
         return Declined::because("the characters of this locale");
     }
     let dialect = Dialect::of(context)?;
-    rules::follow(dialect.rules());
+    rules::follow(dialect.rules(locale));
     let mut line = arguments::parse(args, dialect, lookup)?;
     let program = parse::parse(&line.program, dialect)?;
     line.set_from_the_start(&program)?;
@@ -364,11 +366,9 @@ fn accept_as(
     let by_lines = !compiled.code.has_paragraphs;
     let resumes =
         alone && one_input && !analysis.has_end && !begin_prints && reads && !names_a_file && by_lines;
-    // mawk reads and writes numbers with the locale's decimal point, the others with that of C.
-    if dialect.is_mawk() && !locale.has_plain_point() {
-        portable_subset::check(&program, &line, locale.ctype).map_err(|_| {
-            Declined::new("numbers, which it reads and writes with the decimal point of this locale")
-        })?;
+    if dialect.is_mawk() && locale.numbers.is_none() {
+        portable_subset::check(&program, &line, locale.ctype)
+            .map_err(|_| Declined::new("numbers, whose decimal point in this locale is not known"))?;
     }
     if dialect == Dialect::Portable {
         portable_subset::check(&program, &line, locale.ctype)?;
@@ -415,7 +415,7 @@ fn accept_as(
                 || dialect.is_one_true() && judges != Judges::AnyBytes
                 || dialect.is_mawk() && (meets_nul(&program) || formats(&program))),
         judges,
-        rules: Rules { characters: warns_of_bytes, ..dialect.rules() },
+        rules: Rules { characters: warns_of_bytes, ..dialect.rules(locale) },
         shares: apart
             && by_lines
             && analysis.settles.is_some()

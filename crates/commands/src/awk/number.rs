@@ -1,4 +1,4 @@
-//! Converts numbers from and to strings, as C's strtod and printf in the C locale.
+//! Converts numbers from and to strings, as C's strtod and printf, with the decimal point of the [`rules`].
 
 use super::rules;
 use super::text::append;
@@ -23,8 +23,9 @@ pub(super) fn prefix(text: &[u8]) -> f64 {
         value = value * 10 + u64::from(digit);
         at += 1;
     }
-    let goes_on =
-        text.get(at).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'x' | b'X'));
+    let goes_on = text.get(at).is_some_and(|byte| {
+        matches!(byte, b'0'..=b'9' | b'e' | b'E' | b'x' | b'X') || *byte == rules::point()
+    });
     if at > 0 && !goes_on {
         return value.cast_signed() as f64;
     }
@@ -49,7 +50,7 @@ fn plain(text: &[u8]) -> Option<f64> {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
             value = value * 10 + u64::from(digit);
-        } else if *byte == b'.' && point.is_none() {
+        } else if point.is_none() && *byte == rules::point() {
             point = Some(at);
         } else {
             return None;
@@ -59,6 +60,8 @@ fn plain(text: &[u8]) -> Option<f64> {
     match point {
         _ if !(1..=15).contains(&digits) => None,
         None => Some(value.cast_signed() as f64),
+        // Where it is a comma, `5,` and `,5` are no numbers to all that reads them.
+        Some(at) if (at == 0 || at == digits) && rules::point() != b'.' => None,
         Some(at) => Some(value.cast_signed() as f64 / TENS[text.len() - 1 - at]),
     }
 }
@@ -86,7 +89,10 @@ pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     if !begins || !matches!(text[text.len() - 1], b'0'..=b'9' | b'.') {
         return None;
     }
-    let (number, length, out_of_range) = scan(text);
+    let is_signed_hexadecimal = matches!(text, [b'+' | b'-', b'0', b'x' | b'X', ..]);
+    // To compare, mawk from 2025 on reads them after all: with the library.
+    let (number, length, out_of_range) =
+        if is_signed_hexadecimal { scan_as_library(text) } else { scan(text) };
     (length == text.len() && !out_of_range).then_some(number)
 }
 
@@ -158,42 +164,60 @@ fn scan_as_one_true(text: &[u8]) -> (f64, bool) {
     (signed(number), digits[length..].iter().all(is_space))
 }
 
-/// Parses like strtod; mawk from 2025 on skips only blanks, tabs and line ends. Returns the number, its length in bytes, and
-/// whether it is out of range.
+/// Parses as mawk does. Returns the number, its length in bytes, and whether it is out of range.
 fn scan(text: &[u8]) -> (f64, usize, bool) {
-    let is_space = |byte: &u8| match byte {
-        b' ' | b'\t' | b'\n' => true,
-        b'\x0b'..=b'\r' => !rules::is_mawk_2025(),
-        _ => false,
-    };
+    if rules::is_mawk_2025() { scan_as_mawk_2025(text) } else { scan_as_library(text) }
+}
+
+/// Parses like strtod.
+fn scan_as_library(text: &[u8]) -> (f64, usize, bool) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
-    let mut at = start;
-    let negative = text.get(at) == Some(&b'-');
-    at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
-    let rest = &text[at..];
-    let (number, length, out_of_range) = match rest {
-        _ if rules::is_mawk_2025() => decimal(rest),
+    let (is_negative, at) = sign(text, start);
+    signed(is_negative, at, unsigned(&text[at..]))
+}
+
+/// Parses by mawk's own rules, from 2025 on: behind blanks, tabs and line ends, what begins with a digit or a point, as strtod
+/// does; but 0 without its sign where `0x` is followed by a digit or by nothing.
+fn scan_as_mawk_2025(text: &[u8]) -> (f64, usize, bool) {
+    let start = text.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n')).unwrap_or(text.len());
+    let (is_negative, at) = sign(text, start);
+    match &text[at..] {
+        [b'0'] => (0.0, at + 1, false),
+        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_none_or(u8::is_ascii_hexdigit) => {
+            (0.0, at + 1, false)
+        }
+        rest @ [b'0'..=b'9' | b'.', ..] => signed(is_negative, at, unsigned(rest)),
+        _ => (0.0, 0, false),
+    }
+}
+
+/// Parses like strtod, without a sign.
+fn unsigned(text: &[u8]) -> (f64, usize, bool) {
+    match text {
         [b'0', b'x' | b'X', after @ ..] => match hexadecimal(after) {
             Some((number, length, out_of_range)) => (number, length + 2, out_of_range),
             None => (0.0, 1, false),
         },
-        [b'i' | b'I' | b'n' | b'N', ..] => named(rest),
-        _ => decimal(rest),
-    };
-    if length == 0 {
-        return (0.0, 0, false);
+        [b'i' | b'I' | b'n' | b'N', ..] => named(text),
+        _ => decimal(text),
     }
-    let negative = negative && !(rules::is_mawk_2025() && is_zero_without_sign(rest));
-    (if negative { -number } else { number }, at + length, out_of_range)
 }
 
-/// Whether mawk from 2025 on reads `-0` from this text without its sign: nothing is behind the digit, or hexadecimal digits.
-fn is_zero_without_sign(text: &[u8]) -> bool {
-    match text {
-        [b'0'] => true,
-        [b'0', b'x' | b'X', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
-        _ => false,
+/// Gives a number behind a sign that ends at `at` that sign, and the length with what is before it.
+fn signed(is_negative: bool, at: usize, read: (f64, usize, bool)) -> (f64, usize, bool) {
+    match read {
+        (_, 0, _) => (0.0, 0, false),
+        (number, length, out_of_range) => {
+            (if is_negative { -number } else { number }, at + length, out_of_range)
+        }
     }
+}
+
+/// Whether a minus stands here, and where what is behind a sign begins.
+fn sign(text: &[u8], at: usize) -> (bool, usize) {
+    let sign = text.get(at).filter(|byte| matches!(byte, b'+' | b'-'));
+    (sign == Some(&b'-'), at + usize::from(sign.is_some()))
 }
 
 fn named(text: &[u8]) -> (f64, usize, bool) {
@@ -232,7 +256,7 @@ fn decimal(text: &[u8]) -> (f64, usize, bool) {
                 }
                 fraction += usize::from(point);
             }
-            b'.' if !point => point = true,
+            _ if !point && byte == rules::point() => point = true,
             _ => break,
         }
         at += 1;
@@ -263,8 +287,9 @@ fn decimal(text: &[u8]) -> (f64, usize, bool) {
             mantissa as f64 * TENS[scale as usize]
         }
     } else {
-        let text = std::str::from_utf8(&text[..at]).unwrap_or("0");
-        text.parse().unwrap_or(0.0)
+        let text =
+            text[..at].iter().map(|byte| char::from(if *byte == rules::point() { b'.' } else { *byte }));
+        text.collect::<String>().parse().unwrap_or(0.0)
     };
     let tiny = digits > 0 && number < f64::MIN_POSITIVE;
     (number, at, number.is_infinite() || tiny)
@@ -287,7 +312,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize, bool)> {
                     exponent += if point { 0 } else { 4 };
                 }
             }
-            None if byte == b'.' && !point => point = true,
+            None if !point && byte == rules::point() => point = true,
             None => break,
         }
         at += 1;
@@ -494,6 +519,7 @@ pub(super) fn fixed(number: f64, precision: usize, style: &Style, out: &mut Vec<
     if special(number, style, out) {
         return;
     }
+    let start = out.len();
     if !fixed_by_integers(number, precision, out) {
         let digits = precision.min(FRACTION_DIGITS_MAX);
         out.extend_from_slice(format!("{number:.digits$}").as_bytes());
@@ -501,6 +527,17 @@ pub(super) fn fixed(number: f64, precision: usize, style: &Style, out: &mut Vec<
     }
     if precision == 0 && style.alternative {
         out.push(b'.');
+    }
+    set_point(start, out);
+}
+
+/// Puts the decimal point of the rules in the place of the one behind `start`.
+fn set_point(start: usize, out: &mut [u8]) {
+    let point = rules::point();
+    if point != b'.'
+        && let Some(written) = out[start..].iter_mut().find(|byte| **byte == b'.')
+    {
+        *written = point;
     }
 }
 
@@ -558,10 +595,12 @@ pub(super) fn scientific(number: f64, precision: usize, style: &Style, out: &mut
         return;
     }
     let (mantissa, exponent) = mantissa_and_exponent(number, precision);
+    let start = out.len();
     out.extend_from_slice(mantissa.as_bytes());
     if precision == 0 && style.alternative {
         out.push(b'.');
     }
+    set_point(start, out);
     write_exponent(exponent, style, out);
 }
 
@@ -606,16 +645,13 @@ pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Ve
     trim(style, start, out);
 }
 
-/// Removes trailing zeros of a fraction, unless requested.
+/// Ends a fraction: without trailing zeros, unless they are requested, and with the decimal point of the rules.
 fn trim(style: &Style, start: usize, out: &mut Vec<u8>) {
     let has_point = out[start..].contains(&b'.');
-    if style.alternative {
-        if !has_point {
-            out.push(b'.');
-        }
-        return;
+    if style.alternative && !has_point {
+        out.push(b'.');
     }
-    if has_point {
+    if has_point && !style.alternative {
         while out.last() == Some(&b'0') {
             out.pop();
         }
@@ -623,6 +659,7 @@ fn trim(style: &Style, start: usize, out: &mut Vec<u8>) {
             out.pop();
         }
     }
+    set_point(start, out);
 }
 
 #[cfg(test)]
@@ -711,6 +748,34 @@ mod tests {
             assert_eq!(prefix(text), number, "{}", text.escape_ascii());
         }
         assert!(prefix(b"nano").is_nan());
+    }
+
+    #[test]
+    fn numbers_have_the_decimal_comma_of_the_rules() {
+        for (variant, comma_first) in [(rules::Variant::Mawk, 0.5), (rules::Variant::Mawk2025, 0.0)] {
+            rules::follow(rules::Rules { point: b',', ..rules::Rules::in_c(variant) });
+            for (text, number) in [
+                (&b"1,5"[..], 1.5),
+                (b"1.5", 1.0),
+                (b"5,", 5.0),
+                (b"1234567890,12345678", 1_234_567_890.123_456_8),
+                (b"1,5e-1,5", 0.15),
+                (b",5", comma_first),
+                (b"+,5", comma_first),
+            ] {
+                assert_eq!(prefix(text), number, "{}", text.escape_ascii());
+            }
+            assert_eq!(
+                [&b"1,5"[..], b"1,5e1", b"1.5", b",5", b"5,"].map(looks_like).map(|n| n.is_some()),
+                [true, true, false, false, false]
+            );
+            assert_eq!([1.5, 1e-7, -0.25, 12345.678].map(shown), ["1,5", "1e-07", "-0,25", "12345,7"]);
+            let mut out = b"1.".to_vec();
+            scientific(2.5, 3, &Style::default(), &mut out);
+            fixed(1e10 / 3.0, 2, &Style::default(), &mut out);
+            assert_eq!(out, b"1.2,500e+003333333333,33");
+        }
+        rules::follow(rules::Rules::in_c(rules::Variant::Mawk));
     }
 
     #[test]

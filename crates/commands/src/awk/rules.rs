@@ -25,18 +25,26 @@ pub(crate) enum Variant {
 }
 
 /// What operations depend on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
     pub(super) variant: Variant,
     /// Whether strings are of the characters of UTF-8, not of bytes.
     pub(super) characters: bool,
     /// Whether bytes are decoded as UTF-8 to change their case, all the same.
     pub(super) decodes_case: bool,
+    /// What stands before the decimals of numbers that are read and written. In programs it is always a point.
+    pub(super) point: u8,
+}
+
+impl Rules {
+    /// Those of an awk in the C locale.
+    pub(super) const fn in_c(variant: Variant) -> Rules {
+        Rules { variant, characters: false, decodes_case: false, point: b'.' }
+    }
 }
 
 thread_local! {
-    static RULES: Cell<Rules> =
-        const { Cell::new(Rules { variant: Variant::Mawk, characters: false, decodes_case: false }) };
+    static RULES: Cell<Rules> = const { Cell::new(Rules::in_c(Variant::Mawk)) };
 }
 
 /// Sets the rules of this thread.
@@ -79,6 +87,12 @@ pub(super) fn is_mawk_2020() -> bool {
 #[inline]
 pub(super) fn is_mawk_2025() -> bool {
     RULES.get().variant == Variant::Mawk2025
+}
+
+/// Returns what stands before the decimals of numbers.
+#[inline]
+pub(super) fn point() -> u8 {
+    RULES.get().point
 }
 
 /// Whether strings are of characters, not of bytes.

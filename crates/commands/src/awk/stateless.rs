@@ -55,7 +55,7 @@ const CONNECTING: [&str; 33] = [
 /// Parses the arguments.
 pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless> {
     let dialect = Dialect::of(context)?;
-    rules::follow(dialect.rules());
+    rules::follow(dialect.rules(&context.locale));
     let mut line = arguments::parse(args, dialect, &NoLookup)?;
     if let Some(word) = names_in(&line.program).find(|word| CONNECTING.contains(word)) {
         return Declined::because(format!("{word} asks for more than its record, or does more than print"));

@@ -44,7 +44,9 @@ impl Machine {
         length: Option<&Get>,
         out: &mut Vec<u8>,
     ) -> Ran<()> {
-        if is_still(start) && length.is_none_or(is_still) {
+        // Otherwise the text is made first: it may warn, and the numbers may fail.
+        let is_known = matches!(text, Get::Of(_)) && is_still(start);
+        if is_known && length.is_none_or(is_still) {
             let field = self.field_of(text)?;
             let first = number::to_position(self.number(start)?);
             let count = length.map_or(Ok(i32::MAX), |length| self.number(length).map(number::to_integer))?;

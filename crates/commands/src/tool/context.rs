@@ -174,11 +174,6 @@ impl Locale {
         }
     }
 
-    /// Whether the decimal point is the one of C.
-    pub(crate) fn has_plain_point(&self) -> bool {
-        self.numbers.is_some_and(|numbers| numbers.point == NumberFormat::C.point)
-    }
-
     /// Returns the string order; `None` for byte order.
     pub(crate) fn collation(&self) -> Accept<Option<&'static Collation>> {
         match &self.collate {

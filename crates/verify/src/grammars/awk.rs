@@ -340,6 +340,8 @@ pub fn data(rng: &mut Rng) -> Vec<u8> {
         b"+7",
         b"1e3",
         b"0x1f",
+        b"+0x1f",
+        b"-0x1.8",
         b".5",
         b"5.",
         b"0",
