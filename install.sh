@@ -129,5 +129,7 @@ case :${PATH:-}: in
     esac
     echo "$prefix/bin is not in your PATH yet; type this, and open a new shell:"
     echo "  $line"
+    echo "then begin with: pelton"
     ;;
 esac
+echo "the book is in $prefix/share/doc/pelton"

@@ -38,7 +38,7 @@ pelton shows where a shell pipeline spends its time, and runs it faster.
 
   pelton time 'sort access.log | uniq -c'   which stage is slow, and why
   pelton run 'sort access.log | uniq -c'    the same output, often faster
-  pelton doctor --all                       why a running pipeline is stuck
+  pelton doctor                             why a running pipeline is stuck
 
 `pelton --help` names all commands.
 ";
