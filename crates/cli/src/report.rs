@@ -98,6 +98,9 @@ nothing by itself, and has no public address yet: give this file to those from w
 fn told(whole: &Checked) -> &'static str {
     match whole.differs {
         true => "pelton: there is a difference; the end of the report says what to do with it\n",
+        false if whole.words.contains(crate::check::CHANGES_BY_ITSELF) => {
+            "pelton: the text prints something else each time, also without pelton: there is nothing to send\n"
+        }
         false => {
             "pelton: no difference was found, so there is nothing to send; if you saw one, run this in the same folder, with the \
              same input and variables\n"

@@ -59,7 +59,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
-    let mut gains = false;
+    let (mut gains, mut beside) = (false, None);
     let mut measured = if args.runs == 1 && args.warmup == 0 {
         let observing = match () {
             () if args.threads => Observing::Threads,
@@ -90,7 +90,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
             what_if::add(&mut measured.run, &source, &environment, how)?;
         }
         if let Source::Words(words) = &source {
-            measured.run.notes.extend(misunderstood::readers_beside(words));
+            beside = misunderstood::readers_beside(words);
         }
         measured.run.notes.extend(misunderstood::hidden_failures(&measured.run));
         if let Some(stamps) = stamps {
@@ -105,12 +105,17 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     let kept = if is_whole { history::add(&mut measured.run, args) } else { Ok(()) };
     let to_stderr = matches!(place, OutputTarget::Stderr);
     let on_screen = to_stderr && args.report.format() == Format::Table;
+    measured.run.notes.extend(beside.take_if(|_| !on_screen));
     // JSON has it, and is not to be followed by anything.
     let has_budgets = on_screen || to_stderr && args.report.format() == Format::Json;
     show(place, &args.report, color, &measured.run)?;
     let style = Look::of_file(When::Never).style(args.report.all);
     for (page, format) in pages {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
+    }
+    // It is to be typed: a table would break its lines.
+    if let Some(said) = beside {
+        terminal::say(&format!("pelton: {said}\n"));
     }
     if let Some(said) = history::over_budget(&measured.run).filter(|_| !has_budgets) {
         terminal::say(&said);

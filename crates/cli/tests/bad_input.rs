@@ -182,7 +182,7 @@ fn a_line_of_which_the_shell_ran_the_rest_is_shown_whole() {
     let said = |rest: &str| {
         let line = format!("'{pelton}' time seq -s ' ' 3 | {rest}");
         let mut bash = Command::new("bash");
-        bash.args(["-c", &line]).current_dir(dir.path()).env("COLUMNS", "200").env("LC_ALL", "C");
+        bash.args(["-c", &line]).current_dir(dir.path()).env("COLUMNS", "60").env("LC_ALL", "C");
         let output = bash.output().expect("bash starts");
         (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned())
     };

@@ -65,7 +65,11 @@ impl<'a> Comparer<'a> {
 
     /// Takes bytes; returns whether more can matter.
     pub fn take(&mut self, bytes: &[u8]) -> io::Result<bool> {
-        for chunk in bytes.chunks(CHUNK) {
+        // Enough to tell two runs of the same text apart; bounds an output without end.
+        let enough = if self.cut_off { self.length } else { self.length.saturating_mul(2) + (1 << 20) };
+        // All that are left end at the same byte, in whatever pieces they come.
+        let counts = (bytes.len() as u64).min(enough.saturating_sub(self.at)) as usize;
+        for chunk in bytes[..counts].chunks(CHUNK) {
             self.hasher.write(chunk);
             match &mut self.found {
                 Some(found) if found.other.len() < CONTEXT => {
@@ -77,8 +81,6 @@ impl<'a> Comparer<'a> {
             }
             self.at += chunk.len() as u64;
         }
-        // Enough to tell two runs of the same text apart; bounds an output without end.
-        let enough = if self.cut_off { self.length } else { self.length.saturating_mul(2) + (1 << 20) };
         Ok(self.at < enough)
     }
 
@@ -214,6 +216,8 @@ mod tests {
         let endless = vec![b'y'; 64 * 1024];
         let taken = (0..1000).take_while(|_| comparer.take(&endless).expect("readable")).count();
         assert!(taken < 20, "{taken}");
+        let whole = vec![b'y'; 3 << 20];
+        assert_eq!(compare(b"x", &whole, 1 << 20, false).1, compare(b"x", &whole, 77_777, false).1);
     }
 
     #[test]

@@ -102,6 +102,8 @@ struct PeltonRun {
 struct ShellRun {
     difference: Option<Difference>,
     digest: Digest,
+    /// It prints so much more that nobody read on: then its status is that of one whose output was closed.
+    left: bool,
     messages: Vec<u8>,
     ended: Ended,
 }
@@ -139,10 +141,12 @@ impl Check<'_> {
     /// Runs `exec`, compares its outcome.
     fn beside(&mut self, exec: Exec, ours: &PeltonRun, progress: &mut Progress) -> io::Result<ShellRun> {
         let mut comparer = Comparer::new(&ours.printed, ours.length, ours.cut_off);
-        let mut messages = Vec::new();
+        let (mut left, mut messages) = (false, Vec::new());
         let mut out = |bytes: &[u8]| {
             progress.add(bytes.len() as u64);
-            comparer.take(bytes)
+            let goes_on = comparer.take(bytes)?;
+            left |= !goes_on && !ours.cut_off;
+            Ok(goes_on)
         };
         let mut err = |bytes: &[u8]| {
             keep(&mut messages, bytes);
@@ -150,7 +154,7 @@ impl Check<'_> {
         };
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
         let (difference, digest) = comparer.finish()?;
-        Ok(ShellRun { difference, digest, messages, ended })
+        Ok(ShellRun { difference, digest, left, messages, ended })
     }
 
     fn shell_name(&self) -> String {
@@ -289,7 +293,9 @@ fn differences(ours: &PeltonRun, theirs: &ShellRun, shell: &str) -> String {
         text += if said.is_empty() { "    (nothing)\n" } else { "" };
         text.extend(said.lines().take(10).map(|line| format!("    {}\n", line.escape_debug())));
     }
-    if ours.ended.status() != theirs.ended.status() {
+    if theirs.left {
+        text += &format!("  {shell} prints much more, of which the rest was not read\n");
+    } else if ours.ended.status() != theirs.ended.status() {
         let (ours, theirs) = (ours.ended.status(), theirs.ended.status());
         text += &format!("  the exit status differs: {ours} from pelton, {theirs} from {shell}\n");
     }
