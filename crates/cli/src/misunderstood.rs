@@ -141,6 +141,17 @@ pub fn readers_beside(words: &[OsString]) -> Option<String> {
     ))
 }
 
+/// Returns a note if the output of a command that was given to `pelton run` as words goes into a pipe: most probably the rest
+/// of a line whose `|` the shell took.
+pub fn rest_beside(words: &[OsString]) -> Option<String> {
+    procfs::pipe_behind(std::process::id(), 1)?;
+    let own = as_line(words);
+    let all = quoted(&format!("{own} | …"));
+    Some(format!(
+        "only `{own}` was given to pelton, and runs as it is; to run the whole line: pelton run {all}"
+    ))
+}
+
 /// Returns the command lines of those that read this process's output, one after another.
 fn readers() -> Vec<Vec<String>> {
     let mut found = Vec::new();

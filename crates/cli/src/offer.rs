@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The time for an answer.
 const PATIENCE: Duration = Duration::from_secs(8);
-const QUESTION: &str = "  r runs it so, any other key ends ";
+const QUESTION: &str = "  r runs it so, any other key ends (8 s) ";
 
 /// Asks on a terminal whether to run the text again, natively, and does so for an `r`. Without an answer it ends. Nothing
 /// is asked where a second run could do more than print on that terminal, or where something was typed already. Returns

@@ -9,7 +9,7 @@ use crate::source::{self, Source};
 use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::workers::OnArgs;
-use crate::{check, progress, scripts, stateless, strict, time, workers};
+use crate::{check, misunderstood, progress, scripts, stateless, strict, time, workers};
 use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};
 
 /// Runs `pelton run`.
@@ -50,6 +50,11 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     }
     match source {
         Source::Words(words) => {
+            if terminal::stderr_is_terminal()
+                && let Some(note) = misunderstood::rest_beside(&words)
+            {
+                terminal::say(&format!("pelton: {note}\n"));
+            }
             let exec =
                 pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
             Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))

@@ -48,6 +48,20 @@ fn a_key_runs_it_natively_and_leaves_the_terminal_as_it_was() {
     }
 }
 
+/// The shell takes the `|` of a line that is not quoted.
+#[test]
+fn run_says_of_a_line_without_quotes_that_it_got_only_its_beginning() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let pelton = env!("CARGO_BIN_EXE_pelton");
+    for (script, is_said) in [("\"$0\" run seq 3 | wc -l", true), ("\"$0\" run seq 3", false)] {
+        let launch = Launch::new(["bash", "-c", script, pelton], dir.path());
+        let terminal = Terminal::spawn(&launch.through("TERM=xterm exec \"$@\"")).expect("a terminal");
+        terminal.await_words("3").expect("the output");
+        let said = String::from_utf8_lossy(&terminal.finish().expect("an end").stdout).into_owned();
+        assert_eq!(said.contains("to run the whole line: pelton run 'seq 3 | …'"), is_said, "{said}");
+    }
+}
+
 #[test]
 fn what_was_typed_before_is_left_to_the_shell() {
     let dir = tempfile::tempdir().expect("a directory");

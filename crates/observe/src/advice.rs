@@ -106,7 +106,7 @@ fn waits_elsewhere(scene: &Scene<'_>) -> Option<String> {
                 )
             }
             Awaited::InputOrOutput => {
-                format!("find out which file or host {here} waits for: more CPU will not help")
+                format!("find out which file, host or other program {here} waits for: more CPU will not help")
             }
             Awaited::Unknown => format!(
                 "find out what {here} waits for (its input file, a host, a timer); more CPU will not help"

@@ -7,7 +7,7 @@ use crate::bottleneck::{self, Awaited, partner, waits_most_for};
 use crate::stage_label::label;
 use crate::surroundings;
 use crate::tree::findings::tell;
-use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Stage, Verdict};
+use pelton_record::{Bottleneck, BottleneckKind, PipeUse, Pipeline, Run, Verdict};
 
 /// Below this wall time, starting processes is most of the work, and no bottleneck can be named.
 const TOO_SHORT_NS: u64 = 20_000_000;
@@ -104,7 +104,7 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
         }
         BottleneckKind::WaitsElsewhere => format!(
             "for {share:.0}% of the {whole} it waits for nothing in the pipeline: {} ({cpu:.0}% CPU)",
-            elsewhere(stage)
+            elsewhere(pipeline, bottleneck.stage)
         ),
     };
     let place = if run.pipelines.len() > 1 {
@@ -121,7 +121,8 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
 }
 
 /// Describes a stage's largest wait outside the pipeline, if known.
-fn elsewhere(stage: &Stage) -> &'static str {
+fn elsewhere(pipeline: &Pipeline, row: usize) -> &'static str {
+    let stage = &pipeline.stages[row];
     if stage.waits.is_none() {
         return "something else";
     }
@@ -129,7 +130,13 @@ fn elsewhere(stage: &Stage) -> &'static str {
         Awaited::Tracer => "tracing holds it up at each of its system calls",
         Awaited::Time => "it sleeps until a time has passed",
         Awaited::Lock => "a lock, or a thread of its own",
-        Awaited::InputOrOutput => "disk, network or terminal",
+        // Its pipes to others are none of the pipeline's.
+        Awaited::InputOrOutput => match (row == 0, row + 1 == pipeline.stages.len()) {
+            (true, true) => "disk, network, terminal, or what writes its input or reads its output",
+            (true, false) => "disk, network, terminal, or what writes its input",
+            (false, true) => "disk, network, terminal, or what reads its output",
+            (false, false) => "disk, network or terminal",
+        },
         Awaited::Unknown => "disk, network, terminal, timer or a child",
     }
 }
@@ -212,7 +219,7 @@ fn often(pipe: Option<&PipeUse>, share: fn(&PipeUse) -> f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pelton_record::{Cost, End, How, Machine, Span, Waits};
+    use pelton_record::{Cost, End, How, Machine, Span, Stage, Waits};
 
     /// A stage that lived for 1 s: running, runnable, starved, back-pressured and otherwise waiting, in
     /// milliseconds.
