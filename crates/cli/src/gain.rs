@@ -1,7 +1,7 @@
 //! What `pelton run` would save, for the reader of a report of `pelton time`.
 
 use crate::source::Source;
-use pelton_record::{Prediction, Run, Stage};
+use pelton_record::{Prediction, Run};
 use pelton_report::units;
 use pelton_run::{Environment, Switches};
 
@@ -22,57 +22,61 @@ pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool
 }
 
 fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
-    let cpu_ns = cpu_time(run)?;
-    let wanted_ns = cpu_ns + run.pipelines[0].stages.iter().map(waited_for_cpu).sum::<u64>();
-    if run.wall_ns < SHORTEST_NS || !is_busy(wanted_ns, run.wall_ns) {
-        return None;
-    }
-    advice(cpu_ns, run.wall_ns, ratio(source, environment)?)
+    let Saving { cpu_ns, wanted_ns, ratio } = saving(run, source, environment)?;
+    advice(cpu_ns, wanted_ns, run.wall_ns, ratio)
 }
 
 /// Returns the time that `pelton run` would take at most, if that is sure. It is a native pass of one thread.
 pub fn native_time(run: &Run, source: &Source, environment: &Environment) -> Option<Prediction> {
-    let cpu_ns = cpu_time(run)?;
-    if run.wall_ns < SHORTEST_NS || !is_busy(cpu_ns, run.wall_ns) {
+    let Saving { cpu_ns, ratio, .. } = saving(run, source, environment)?;
+    if !is_busy(cpu_ns, run.wall_ns) {
         return None;
     }
-    let ratio = ratio(source, environment)?;
     let total_ns = (cpu_ns as f64 / ratio) as u64;
     // The costs of kernels were measured on a slow machine.
     (total_ns < run.wall_ns).then_some(Prediction { total_ns, low_ns: total_ns / 2, high_ns: total_ns })
 }
 
-/// Returns the CPU time of a run of one pipeline.
-fn cpu_time(run: &Run) -> Option<u64> {
-    let [pipeline] = run.pipelines.as_slice() else { return None };
-    Some(pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum())
+/// What `pelton run` would save.
+struct Saving {
+    /// The CPU time of the run.
+    cpu_ns: u64,
+    /// The same, and for how long its stages could have computed if a CPU had been free.
+    wanted_ns: u64,
+    /// How many times less CPU time `pelton run` would take.
+    ratio: f64,
 }
 
-/// Returns for how long a stage could have computed, if a CPU had been free.
-fn waited_for_cpu(stage: &Stage) -> u64 {
-    stage.waits.as_ref().map_or(0, |waits| waits.cpu_wait_ns)
-}
-
-/// Returns how many times less CPU time `pelton run` would take, if that is sure.
-fn ratio(source: &Source, environment: &Environment) -> Option<f64> {
+/// Returns what `pelton run` would save, if that is sure.
+fn saving(run: &Run, source: &Source, environment: &Environment) -> Option<Saving> {
     let Source::Text(request, plan) = source else { return None };
+    let [pipeline] = run.pipelines.as_slice() else { return None };
+    let cpu_ns: u64 = pipeline.stages.iter().map(|stage| stage.cost.user_ns + stage.cost.sys_ns).sum();
+    let waits = pipeline.stages.iter().filter_map(|stage| stage.waits.as_ref());
+    let wanted_ns = cpu_ns + waits.map(|waits| waits.cpu_wait_ns).sum::<u64>();
+    if run.wall_ns < SHORTEST_NS || !is_busy(wanted_ns, run.wall_ns) {
+        return None;
+    }
     let explained = pelton_run::explain(plan, request, environment, &Switches::default(), false);
     let [one] = explained.as_slice() else { return None };
     let estimate = one.planned.estimate()?;
     if !one.planned.is_one_pass() || !estimate.not_counted.is_empty() {
         return None;
     }
-    Some(estimate.ratio())
+    Some(Saving { cpu_ns, wanted_ns, ratio: estimate.ratio() })
 }
 
-/// Whether a pipeline that took this CPU time and this time computed for most of it.
+/// Whether a pipeline that took this CPU time, or wanted it, computed for most of this time, or could have.
 fn is_busy(cpu_ns: u64, wall_ns: u64) -> bool {
     cpu_ns as f64 >= LEAST_BUSY * wall_ns as f64
 }
 
-/// Returns the advice for a pipeline that took this CPU time and this time, if `ratio` times less CPU time gains enough. How
-/// long that would take is not to be told where other programs keep the CPUs busy.
-fn advice(cpu_ns: u64, wall_ns: u64, ratio: f64) -> Option<String> {
+/// Returns the advice for a pipeline that took this CPU time, wanted this much, and took this time, if `ratio` times less CPU
+/// time gains enough. Where other programs keep the CPUs busy, nobody can say how long the run would take.
+fn advice(cpu_ns: u64, wanted_ns: u64, wall_ns: u64, ratio: f64) -> Option<String> {
+    if !is_busy(wanted_ns, wall_ns) {
+        return None;
+    }
     if !is_busy(cpu_ns, wall_ns) {
         return (ratio * LARGEST_SHARE >= 1.0).then(|| {
             format!(
@@ -107,17 +111,18 @@ mod tests {
     #[test]
     fn advice_is_given_where_run_gains_and_the_pipeline_computes() {
         let ms = |ms: u64| ms * 1_000_000;
-        let said = advice(ms(900), ms(1000), 3.0).expect("advice");
+        let said = advice(ms(900), ms(900), ms(1000), 3.0).expect("advice");
         assert_eq!(
             said,
             "`pelton run` with the same text: about 0.30 s or less instead of 1.0 s, with the same output"
         );
-        // It gains too little.
-        assert_eq!(advice(ms(900), ms(1000), 1.1), None);
-        // Others had the CPUs.
-        assert_eq!(advice(ms(300), ms(1000), 1.1), None);
+        // It waits for something else; it gains too little.
+        assert_eq!(advice(ms(300), ms(300), ms(1000), 3.0), None);
+        assert_eq!(advice(ms(900), ms(900), ms(1000), 1.1), None);
+        // Other programs had the CPUs.
+        assert_eq!(advice(ms(300), ms(900), ms(1000), 1.1), None);
         assert_eq!(
-            advice(ms(300), ms(1000), 3.0).expect("advice"),
+            advice(ms(300), ms(900), ms(1000), 3.0).expect("advice"),
             "`pelton run` with the same text: about 3.0 times less CPU time, with the same output"
         );
     }

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 /// The time for an answer.
 const PATIENCE: Duration = Duration::from_secs(8);
-const QUESTION: &str = "  r runs it so, any other key ends (8 s) ";
 
 /// Asks on a terminal whether to run the text again, natively, and does so for an `r`. Without an answer it ends. Nothing
 /// is asked where a second run could do more than print on that terminal, or where something was typed already. Returns
@@ -61,7 +60,7 @@ fn answer() -> Result<Answer, Failure> {
     if pelton_sys::pipe::is_readable_within(stdin.as_fd(), Duration::ZERO) {
         return Ok(Answer::No);
     }
-    say(QUESTION);
+    say(&format!("  r runs it so, any other key ends ({} s) ", PATIENCE.as_secs()));
     wait::wait_any(&[requests.as_fd(), stdin.as_fd()], Some(PATIENCE));
     let keys = SingleKeys::pressed(Duration::ZERO);
     // The question does not stay on the screen.

@@ -62,6 +62,7 @@ impl<'g> Cases<'g> {
         case
     }
 
+    /// Puts the decimal point of the locale into most numbers of a text.
     fn localize(&self, text: &mut [u8], rng: &mut Rng) {
         for at in 0..text.len() {
             let is_digit = |near: Option<&u8>| near.is_some_and(u8::is_ascii_digit);

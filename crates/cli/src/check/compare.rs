@@ -67,7 +67,7 @@ impl<'a> Comparer<'a> {
     pub fn take(&mut self, bytes: &[u8]) -> io::Result<bool> {
         // Enough to tell two runs of the same text apart; bounds an output without end.
         let enough = if self.cut_off { self.length } else { self.length.saturating_mul(2) + (1 << 20) };
-        // All that are left end at the same byte, in whatever pieces they come.
+        // An output that is closed early ends at the same byte each time, in whatever pieces it comes.
         let counts = (bytes.len() as u64).min(enough.saturating_sub(self.at)) as usize;
         for chunk in bytes[..counts].chunks(CHUNK) {
             self.hasher.write(chunk);

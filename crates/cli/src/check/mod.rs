@@ -102,8 +102,8 @@ struct PeltonRun {
 struct ShellRun {
     difference: Option<Difference>,
     digest: Digest,
-    /// It prints so much more that nobody read on: then its status is that of one whose output was closed.
-    left: bool,
+    /// Its output was closed before its end, because it is far longer than pelton's: its status says nothing then.
+    was_closed: bool,
     messages: Vec<u8>,
     ended: Ended,
 }
@@ -141,11 +141,11 @@ impl Check<'_> {
     /// Runs `exec`, compares its outcome.
     fn beside(&mut self, exec: Exec, ours: &PeltonRun, progress: &mut Progress) -> io::Result<ShellRun> {
         let mut comparer = Comparer::new(&ours.printed, ours.length, ours.cut_off);
-        let (mut left, mut messages) = (false, Vec::new());
+        let (mut was_closed, mut messages) = (false, Vec::new());
         let mut out = |bytes: &[u8]| {
             progress.add(bytes.len() as u64);
             let goes_on = comparer.take(bytes)?;
-            left |= !goes_on && !ours.cut_off;
+            was_closed |= !goes_on && !ours.cut_off;
             Ok(goes_on)
         };
         let mut err = |bytes: &[u8]| {
@@ -154,7 +154,7 @@ impl Check<'_> {
         };
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
         let (difference, digest) = comparer.finish()?;
-        Ok(ShellRun { difference, digest, left, messages, ended })
+        Ok(ShellRun { difference, digest, was_closed, messages, ended })
     }
 
     fn shell_name(&self) -> String {
@@ -293,8 +293,9 @@ fn differences(ours: &PeltonRun, theirs: &ShellRun, shell: &str) -> String {
         text += if said.is_empty() { "    (nothing)\n" } else { "" };
         text.extend(said.lines().take(10).map(|line| format!("    {}\n", line.escape_debug())));
     }
-    if theirs.left {
-        text += &format!("  {shell} prints much more, of which the rest was not read\n");
+    if theirs.was_closed {
+        let bytes = theirs.digest.length;
+        text += &format!("  {shell} prints far more: only its first {bytes} bytes were compared\n");
     } else if ours.ended.status() != theirs.ended.status() {
         let (ours, theirs) = (ours.ended.status(), theirs.ended.status());
         text += &format!("  the exit status differs: {ours} from pelton, {theirs} from {shell}\n");

@@ -214,7 +214,7 @@ fn signed(is_negative: bool, at: usize, read: (f64, usize, bool)) -> (f64, usize
     }
 }
 
-/// Whether a minus stands here, and where what is behind a sign begins.
+/// Returns whether the byte at `at` is a minus sign, and the index behind a sign that is there.
 fn sign(text: &[u8], at: usize) -> (bool, usize) {
     let sign = text.get(at).filter(|byte| matches!(byte, b'+' | b'-'));
     (sign == Some(&b'-'), at + usize::from(sign.is_some()))

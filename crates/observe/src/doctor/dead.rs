@@ -1,7 +1,7 @@
 //! Classifies deadlocks, and suggests a remedy.
 
 use super::words::{descriptor, name, names};
-use super::world::{Cause, REMOVED, Wait, World};
+use super::world::{Cause, Wait, World};
 use pelton_record::diagnosis::Kind;
 use std::collections::BTreeSet;
 
@@ -117,7 +117,7 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
         }
         (Kind::FifoOneSided, _) => {
             let who = of(|c| matches!(c, Cause::Opener { .. }));
-            if held.iter().any(|(_, wait)| is_removed(wait)) {
+            if held.iter().any(|(_, wait)| matches!(wait.cause, Cause::Opener { removed: true, .. })) {
                 return format!(
                     "nobody can open the other side of the FIFO that {who} opens: it was removed"
                 );
@@ -143,23 +143,18 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
     }
 }
 
-/// Whether the FIFO that it opens is there no more.
-fn is_removed(wait: &Wait) -> bool {
-    wait.object.as_deref().is_some_and(|path| path.ends_with(REMOVED))
-}
-
 /// Returns what helps one that waits until somebody opens the other side of a FIFO.
 pub fn open_other_side(wait: &Wait) -> Option<String> {
     let path = wait.object.as_deref()?;
-    if is_removed(wait) {
-        return Some("end it (kill): no name leads to that FIFO any more".to_owned());
-    }
     match wait.cause {
-        Cause::Opener { for_writing: true } => Some(format!(
+        Cause::Opener { removed: true, .. } => {
+            Some("end it (kill): no name leads to that FIFO any more".to_owned())
+        }
+        Cause::Opener { for_writing: true, .. } => Some(format!(
             "start the reader of {path} before this writer, with & behind it; who opens it by hand (`cat`) ends the wait, \
              but takes the data from whoever reads it later"
         )),
-        Cause::Opener { for_writing: false } => Some(format!(
+        Cause::Opener { for_writing: false, .. } => Some(format!(
             "start the writer of {path} before this reader, with & behind it; `true > {path}` would end the wait, but with an \
              empty input"
         )),

@@ -157,7 +157,10 @@ mod tests {
     #[test]
     fn whoever_holds_the_other_end_unseen_is_live() {
         assert_eq!(dead(vec![(10, vec![by(Cause::Data, &[])])]), Vec::<u32>::new());
-        assert_eq!(dead(vec![(10, vec![by(Cause::Opener { for_writing: true }, &[])])]), [10]);
+        assert_eq!(
+            dead(vec![(10, vec![by(Cause::Opener { for_writing: true, removed: false }, &[])])]),
+            [10]
+        );
     }
 
     #[test]

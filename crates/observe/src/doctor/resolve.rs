@@ -2,7 +2,7 @@
 
 use super::holders::{Channel, Holders};
 use super::raw_process::RawProcess;
-use super::world::{Cause, REMOVED, Wait};
+use super::world::{Cause, Wait};
 use crate::polled_descriptors::polled;
 use pelton_record::diagnosis::Holder;
 use pelton_sys::calls::{self, Call, Child, Polled};
@@ -276,9 +276,10 @@ impl<'w> Resolver<'w> {
         let Some(fifo) = descriptors::fifo(&seen_from(pid, directory, &name), &name) else {
             // A FIFO that was removed leaves those behind that are opening it.
             let opens_fifo = procfs::wchan(pid).is_some_and(|name| name.contains("wait_for_partner"));
-            let object = Some(format!("{name}{REMOVED}"));
             return match opens_fifo {
-                true => Wait { object, ..Wait::simple(Cause::Opener { for_writing }) },
+                true => {
+                    Wait { object: Some(name), ..Wait::simple(Cause::Opener { for_writing, removed: true }) }
+                }
                 false => outside(),
             };
         };
@@ -286,7 +287,7 @@ impl<'w> Resolver<'w> {
         let path =
             start.map_or(fifo.path.clone(), |start| start.join(&fifo.path).to_string_lossy().into_owned());
         let by = self.might_open(pid, process).into_iter().map(|pid| Holder { pid, fd: None }).collect();
-        Wait { object: Some(path), by, ..Wait::simple(Cause::Opener { for_writing }) }
+        Wait { object: Some(path), by, ..Wait::simple(Cause::Opener { for_writing, removed: false }) }
     }
 
     /// Any process may open a FIFO. The most likely ones belong to the same job: the same process group, and

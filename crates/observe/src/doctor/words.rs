@@ -1,6 +1,6 @@
 //! Describes waits in words.
 
-use super::world::{Cause, REMOVED, Wait, World};
+use super::world::{Cause, Wait, World};
 use pelton_record::diagnosis::{Holder, What};
 use pelton_sys::other_process::Fill;
 
@@ -72,7 +72,7 @@ pub fn wait(world: &World, pid: u32, wait: &Wait, fill: Option<Fill>) -> String 
         Cause::Child => child(world, wait),
         Cause::Data => data(world, pid, wait, object, fill),
         Cause::Room => room(world, pid, wait, object, fill),
-        Cause::Opener { for_writing } => opener(*for_writing, object),
+        Cause::Opener { for_writing, removed } => opener(*for_writing, *removed, object),
         Cause::Lock => lock(world, wait, object),
         Cause::Thread => threads(world, pid, wait),
         Cause::Any(waits) => any(world, pid, waits),
@@ -134,10 +134,10 @@ fn holders(world: &World, pid: u32, by: &[Holder], what: &str) -> String {
     format!(", and only {} could {what}", listed(pids.iter().map(one).collect(), "or"))
 }
 
-fn opener(for_writing: bool, object: &str) -> String {
+fn opener(for_writing: bool, removed: bool, object: &str) -> String {
     let (own, other) = if for_writing { ("writing", "reading") } else { ("reading", "writing") };
-    if let Some(path) = object.strip_suffix(REMOVED) {
-        return format!("waits to open the FIFO {path} for {own}, which was removed meanwhile");
+    if removed {
+        return format!("waits to open the FIFO {object} for {own}, which was removed meanwhile");
     }
     format!("waits to open the FIFO {object} for {own}, until somebody opens it for {other}")
 }

@@ -122,9 +122,6 @@ impl Wait {
     }
 }
 
-/// Stands behind the name of a FIFO that is there no more.
-pub const REMOVED: &str = " (removed)";
-
 /// The kind of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -154,6 +151,8 @@ pub enum Cause {
     Opener {
         /// Whether the waiting process opens it for writing.
         for_writing: bool,
+        /// Whether the FIFO was removed meanwhile, so that no process can open it.
+        removed: bool,
     },
     /// A file lock.
     Lock,
