@@ -130,26 +130,34 @@ pub fn readers_beside(words: &[OsString]) -> Option<String> {
         return None;
     }
     let own = as_line(words);
-    if !readers.iter().all(|reader| is_whole_command(reader)) {
+    let Some(readers) = line_of(&readers) else {
         return Some(format!("only `{own}` was timed: the shell ran what reads its output"));
-    }
-    let readers: Vec<String> = readers.iter().map(|words| as_line(words)).collect();
-    let readers = readers.join(" | ");
+    };
     let all = quoted(&format!("{own} | {readers}"));
     Some(format!(
         "only `{own}` was timed: the shell ran `{readers}` behind it; to time all of it: pelton time {all}"
     ))
 }
 
-/// Returns a note if the output of a command that was given to `pelton run` as words goes into a pipe: most probably the rest
-/// of a line whose `|` the shell took.
+/// Returns a note if others read the output of a command that was given to `pelton run` as words: the rest of a line whose
+/// `|` the shell took. In `$(…)` and `<(…)` nobody has it as standard input.
 pub fn rest_beside(words: &[OsString]) -> Option<String> {
-    procfs::pipe_behind(std::process::id(), 1)?;
+    let readers = readers();
+    if readers.is_empty() {
+        return None;
+    }
     let own = as_line(words);
-    let all = quoted(&format!("{own} | …"));
+    let all = quoted(&format!("{own} | {}", line_of(&readers).as_deref().unwrap_or("…")));
     Some(format!(
         "only `{own}` was given to pelton, and runs as it is; to run the whole line: pelton run {all}"
     ))
+}
+
+/// Returns these command lines with `|` between them, if all are commands as they were written.
+fn line_of(readers: &[Vec<String>]) -> Option<String> {
+    let lines: Option<Vec<String>> =
+        readers.iter().map(|reader| is_whole_command(reader).then(|| as_line(reader))).collect();
+    Some(lines?.join(" | "))
 }
 
 /// Returns the command lines of those that read this process's output, one after another.

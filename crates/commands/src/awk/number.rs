@@ -89,10 +89,12 @@ pub(super) fn looks_like(text: &[u8]) -> Option<f64> {
     if !begins || !matches!(text[text.len() - 1], b'0'..=b'9' | b'.') {
         return None;
     }
-    let is_signed_hexadecimal = matches!(text, [b'+' | b'-', b'0', b'x' | b'X', ..]);
-    // To compare, mawk from 2025 on reads them after all: with the library.
-    let (number, length, out_of_range) =
-        if is_signed_hexadecimal { scan_as_library(text) } else { scan(text) };
+    // To compare, mawk from 2025 on reads hexadecimal numbers after all, with the library, if they have a sign.
+    let (number, length, out_of_range) = match text {
+        [b'0', b'x' | b'X', ..] if rules::is_mawk_2025() => return None,
+        [b'+' | b'-', b'0', b'x' | b'X', ..] => scan_as_library(text),
+        _ => scan(text),
+    };
     (length == text.len() && !out_of_range).then_some(number)
 }
 
@@ -765,6 +767,8 @@ mod tests {
             ] {
                 assert_eq!(prefix(text), number, "{}", text.escape_ascii());
             }
+            assert_eq!(looks_like(b"0x,8").is_some(), variant == rules::Variant::Mawk);
+            assert_eq!(looks_like(b"+0x,8"), Some(0.5));
             assert_eq!(
                 [&b"1,5"[..], b"1,5e1", b"1.5", b",5", b"5,"].map(looks_like).map(|n| n.is_some()),
                 [true, true, false, false, false]

@@ -119,7 +119,7 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
             let who = of(|c| matches!(c, Cause::Opener { .. }));
             if held.iter().any(|(_, wait)| matches!(wait.cause, Cause::Opener { removed: true, .. })) {
                 return format!(
-                    "nobody can open the other side of the FIFO that {who} opens: it was removed"
+                    "nobody can open the other side of the FIFO that {who} opens by its name: it was removed or renamed"
                 );
             }
             format!("nobody is left to open the other side of the FIFO that {who} opens")
@@ -148,7 +148,7 @@ pub fn open_other_side(wait: &Wait) -> Option<String> {
     let path = wait.object.as_deref()?;
     match wait.cause {
         Cause::Opener { removed: true, .. } => {
-            Some("end it (kill): no name leads to that FIFO any more".to_owned())
+            Some("end it (kill), or open the FIFO under its new name, if it has one".to_owned())
         }
         Cause::Opener { for_writing: true, .. } => Some(format!(
             "start the reader of {path} before this writer, with & behind it; who opens it by hand (`cat`) ends the wait, \

@@ -49,6 +49,7 @@ const INTERPRETERS: [&str; 10] =
 /// Returns the processes whose program or script, or the last part of its path, is called `name`; without this one.
 pub fn find(name: &str) -> Vec<u32> {
     let own = std::process::id();
+    let name = last_part(name);
     let fits = |pid: u32| {
         let stat = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text));
         stat.is_some_and(|stat| stat.name == name) || runs(&processes::command_line(pid), name)
@@ -58,16 +59,16 @@ pub fn find(name: &str) -> Vec<u32> {
 
 /// Whether a command line runs the program or the script `name`.
 fn runs(words: &[String], name: &str) -> bool {
-    let called = |word: &String| word.rsplit('/').next() == Some(name);
-    let is_interpreter = |word: &String| {
-        let program = word.rsplit('/').next().unwrap_or_default();
-        INTERPRETERS.contains(&program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
-    };
-    match words {
-        [program, ..] if called(program) => true,
-        [program, script, ..] if is_interpreter(program) => called(script),
-        _ => false,
-    }
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let program = last_part(program);
+    let without_version = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let script = arguments.iter().find(|word| !word.starts_with('-'));
+    program == name
+        || INTERPRETERS.contains(&without_version) && script.is_some_and(|script| last_part(script) == name)
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Whether there is a process `pid`.
@@ -379,5 +380,18 @@ fn described(pid: u32, process: &world::Process) -> Process {
         age_ns: clock::since_boot_ns().saturating_sub(process.stat.start_ticks * tick_ns),
         cpu_ns: clock::process_cpu_ns(pid).unwrap_or(process.stat.cpu_ticks * tick_ns),
         threads: process.stat.threads,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_command_line_runs_its_program_or_the_script_of_an_interpreter() {
+        let runs = |line: &str, name: &str| {
+            super::runs(&line.split(' ').map(str::to_owned).collect::<Vec<_>>(), name)
+        };
+        assert!(runs("/usr/bin/cat f", "cat") && runs("python3.11 -u /tmp/job.py a", "job.py"));
+        assert!(runs("bash -x ./a.sh", "a.sh") && runs("./a.sh", "a.sh"));
+        assert!(!runs("cat job.py", "job.py") && !runs("bash a.sh job.py", "job.py"));
     }
 }

@@ -137,7 +137,7 @@ fn holders(world: &World, pid: u32, by: &[Holder], what: &str) -> String {
 fn opener(for_writing: bool, removed: bool, object: &str) -> String {
     let (own, other) = if for_writing { ("writing", "reading") } else { ("reading", "writing") };
     if removed {
-        return format!("waits to open the FIFO {object} for {own}, which was removed meanwhile");
+        return format!("waits to open the FIFO {object} for {own}, which was removed or renamed meanwhile");
     }
     format!("waits to open the FIFO {object} for {own}, until somebody opens it for {other}")
 }

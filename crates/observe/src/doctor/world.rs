@@ -151,7 +151,7 @@ pub enum Cause {
     Opener {
         /// Whether the waiting process opens it for writing.
         for_writing: bool,
-        /// Whether the FIFO was removed meanwhile, so that no process can open it.
+        /// Whether the FIFO was removed or renamed meanwhile.
         removed: bool,
     },
     /// A file lock.

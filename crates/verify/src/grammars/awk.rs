@@ -342,6 +342,7 @@ pub fn data(rng: &mut Rng) -> Vec<u8> {
         b"0x1f",
         b"+0x1f",
         b"-0x1.8",
+        b"0x.8",
         b".5",
         b"5.",
         b"0",
