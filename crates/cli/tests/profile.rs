@@ -240,7 +240,7 @@ fn one_that_is_traced_is_said_to_be() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let busy = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
+    let busy = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
     let found = profile(directory.path(), &format!("strace -f -o /dev/null dash -c '{busy}'"));
     let verdict = found["verdict"].as_str().unwrap();
     assert!(!verdict.contains("it waits"), "{found:#}");
