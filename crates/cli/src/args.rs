@@ -494,6 +494,7 @@ pub struct ShArgs {
 Examples:
   pelton compare 'sort f | uniq' 'sort -u f'
   pelton compare 'sort f | uniq -c'    plainly, and by pelton run
+  pelton compare -f script.sh one two  a script, with $1 and $2
   pelton compare --runs 30 --threshold 5 'gzip -9 < f' 'gzip -6 < f'
   pelton compare --json 'a f' 'b f' > both.json
                                        `results` is as hyperfine writes it
@@ -516,11 +517,16 @@ the output is not the same; 2 if pelton could not compare; 130 if interrupted.")
 pub struct CompareArgs {
     /// Shell text as it is now; or, if AFTER is one too, a record of `pelton time --json`. With --baseline it may be left
     /// out: the record's text
-    #[arg(required_unless_present = "baseline")]
+    #[arg(required_unless_present_any = ["baseline", "file"])]
     pub before: Option<OsString>,
 
     /// Shell text as it could be [default: BEFORE by `pelton run`; with --input-scale or --baseline, none]
     pub after: Option<OsString>,
+
+    /// Instead of texts, a script by its shell, and by `pelton run`; what follows are its arguments, options included
+    #[arg(short, long, value_name = "FILE", num_args = 1.., allow_hyphen_values = true, value_hint = ValueHint::FilePath,
+          conflicts_with_all = ["before", "after", "baseline", "input_scale"])]
+    pub file: Option<Vec<OsString>>,
 
     /// Instead of BEFORE, a record that `pelton time --runs N --json` wrote earlier: its runs are compared with as many of
     /// one text. Their outputs are not compared
@@ -548,7 +554,7 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with = "threshold")]
     pub input_scale: bool,
 
-    /// The shell whose texts they are, by name or path [default: bash]
+    /// The shell whose texts they are, by name or path [default: bash, or what the script's `#!` line names]
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 

@@ -60,7 +60,7 @@ fn answer() -> Result<Answer, Failure> {
     if pelton_sys::pipe::is_readable_within(stdin.as_fd(), Duration::ZERO) {
         return Ok(Answer::No);
     }
-    say(&format!("  r runs it so, any other key ends ({} s) ", PATIENCE.as_secs()));
+    say(&format!("  r runs it so, q does not ({} s) ", PATIENCE.as_secs()));
     wait::wait_any(&[requests.as_fd(), stdin.as_fd()], Some(PATIENCE));
     let keys = SingleKeys::pressed(Duration::ZERO);
     // The question does not stay on the screen.
@@ -71,16 +71,19 @@ fn answer() -> Result<Answer, Failure> {
     Ok(match keys.as_deref() {
         Some(b"r" | b"R") => Answer::Yes,
         Some([CONTROL_C]) => Answer::Signal(SIGINT),
-        Some([_, _, ..]) => {
-            // A pasted text: without its beginning, its rest would be another command.
-            let _ = rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush);
+        None | Some(b"q" | b"Q" | b"n" | b"N" | [ESCAPE]) => Answer::No,
+        Some(typed) => {
+            // The next command. Where the terminal takes it back, the shell reads it; else its rest would be another one.
+            if pelton_sys::stdio::give_back(stdin.as_fd(), typed).is_err() {
+                let _ = rustix::termios::tcflush(&stdin, rustix::termios::QueueSelector::IFlush);
+            }
             Answer::No
         }
-        _ => Answer::No,
     })
 }
 
 const CONTROL_C: u8 = 3;
+const ESCAPE: u8 = 27;
 const SIGINT: i32 = 2;
 
 /// Whether somebody sees the question and may answer it: a process in the background would be stopped.

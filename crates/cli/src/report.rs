@@ -20,13 +20,15 @@ use std::process::{Command, Stdio};
 /// The text is run by pelton and by the shell, as `pelton run --check` does, and then shorter parts of it. The report names
 /// the difference, the shortest part that still has it, the rule or kernel that causes it, the plan, and the versions of
 /// pelton, the shell and the tools. It holds the text, the first lines that differ, and the variables of the locale;
-/// please read it before you send it. Standard input, if it is no terminal, is read to its end first.
+/// please read it before you send it; --without-lines leaves those lines out. Standard input, if it is no terminal, is read to its end first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   pelton report 'sort f | uniq -c' > report.md
   pelton report --run-twice 'my-program f | sort'   although the program may do
                                                     more than print
+  pelton report --without-lines 'sort private | uniq -c'
+                                                    nothing of what it printed
 
 Exit status: 3 if pelton and the shell differ; 0 if not, or if the text prints
 something else each time; 2 if it cannot be run twice.")]
@@ -37,6 +39,10 @@ pub struct ReportVerbArgs {
     /// Run the text several times even if it may do more than print
     #[arg(long)]
     pub run_twice: bool,
+
+    /// Leave out what the text printed: where it differs is said, but no bytes of the lines or messages
+    #[arg(long)]
+    pub without_lines: bool,
 
     /// Write the report to FILE instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -90,8 +96,8 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
 const SENDING: &str = "
 ## Before you send this
 
-Read it: it holds your text, and the first lines that differ. Add the smallest input that shows the difference. pelton sends
-nothing by itself, and has no public address yet: give this file to those from whom you have pelton.
+Read it: it holds your text, and the first lines that differ (not with --without-lines). Add the smallest input that shows
+the difference. pelton sends nothing by itself, and has no public address yet: give this file to those from whom you have pelton.
 ";
 
 /// Returns what is said beside the report.
@@ -117,6 +123,28 @@ struct Checked {
     words: String,
 }
 
+/// Returns what a check says without what the text said before it, and without the lines that it quotes; these stand further
+/// in than its own.
+fn without_lines(words: &str) -> String {
+    let mut kept = String::new();
+    let mut is_own = false;
+    for line in words.lines() {
+        is_own |= [DIFFERS, AGREES].iter().any(|start| line.starts_with(start));
+        match is_own && !line.starts_with(QUOTED) {
+            true => kept += &format!("{line}\n"),
+            false if kept.ends_with(LEFT_OUT) => {}
+            false => kept += LEFT_OUT,
+        }
+    }
+    kept
+}
+
+/// What the verdict of a check begins with.
+const DIFFERS: &str = "pelton: this is not what";
+const AGREES: &str = "pelton: checked:";
+const QUOTED: &str = "    ";
+const LEFT_OUT: &str = "    (left out)\n";
+
 /// Standard input is kept up to this size.
 const LARGEST_INPUT: u64 = 1 << 30;
 
@@ -132,9 +160,11 @@ impl Checks<'_> {
         let out = self.pelton("run", more, text)?.stdout(Stdio::null()).output()?;
         let words = String::from_utf8_lossy(&out.stderr).into_owned();
         let says = |start: &str| words.lines().any(|line| line.starts_with(start));
-        let (is_other, is_same) = (says("pelton: this is not what"), says("pelton: checked:"));
+        let (is_other, is_same) = (says(DIFFERS), says(AGREES));
+        let is_refused = !is_other && !is_same;
+        let words = if self.args.without_lines && !is_refused { without_lines(&words) } else { words };
         let differs = is_other && !words.contains(crate::check::CHANGES_BY_ITSELF);
-        Ok(Checked { text: text.clone(), differs, is_refused: !is_other && !is_same, words })
+        Ok(Checked { text: text.clone(), differs, is_refused, words })
     }
 
     fn explain(&mut self, text: &OsString) -> io::Result<String> {

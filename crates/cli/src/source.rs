@@ -3,7 +3,7 @@
 use crate::args::Cli;
 use crate::diagnose::{self, Severity};
 use crate::failure::{Failure, plain};
-use crate::misunderstood;
+use crate::misunderstood::{self, as_word};
 use crate::shared_options::SourceArgs;
 use crate::terminal::{self, Look};
 use clap::CommandFactory;
@@ -151,6 +151,24 @@ pub fn interpreter_of(file: &Path) -> Option<OsString> {
     let mut start = Vec::new();
     std::fs::File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
     interpreter(&start).map(|(shell, _)| shell)
+}
+
+/// Returns the text that runs a script by the shell that its `#!` line names, or by `shell`.
+pub fn script_by_its_shell(script: &[OsString], shell: Option<&OsStr>) -> Result<OsString, Failure> {
+    let Some(file) = script.first().map(Path::new) else { return Ok(OsString::new()) };
+    let bytes = std::fs::read(file)
+        .map_err(|error| Failure::io(format!("cannot read the script `{}`", file.display()), &error))?;
+    let (shell, flags) = match shell {
+        Some(shell) => (shell.to_owned(), vec![]),
+        None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
+    };
+    Ok(typed([shell].iter().chain(&flags).chain(script)))
+}
+
+/// Returns words as one would type them.
+pub fn typed<'a>(words: impl IntoIterator<Item = &'a OsString>) -> OsString {
+    let words: Vec<String> = words.into_iter().map(|word| as_word(&word.to_string_lossy())).collect();
+    words.join(" ").into()
 }
 
 /// Whether a program of this name is a shell.

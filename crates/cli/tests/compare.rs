@@ -111,6 +111,21 @@ fn one_text_is_compared_with_itself_by_pelton_run() {
     assert!(!err.contains("pelton:"), "{err}");
 }
 
+/// The shell of the `#!` line with its options, and the script's arguments, options included.
+#[test]
+fn a_script_is_compared_with_itself_by_pelton_run() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(dir.path().join("a b.sh"), "#!/bin/sh -e\nsort | uniq -c; echo $0 $*; false; echo not\n")
+        .expect("written");
+    let out = compare(dir.path(), &["--json", "--runs", "1", "-f", "a b.sh", "-x", "it's"]);
+    let record: Value = serde_json::from_slice(&out.stdout).expect("a record");
+    assert_eq!(record["outputs"]["bytes"], 3 * 10 + "a b.sh -x it's\n".len(), "{record}");
+    assert_eq!(record["before"]["text"], "/bin/sh -e 'a b.sh' -x 'it'\\''s'");
+    assert_eq!(record["before"]["exit_status"], 1);
+    let after = record["after"]["text"].as_str().expect("a text");
+    assert!(after.ends_with("pelton run -f 'a b.sh' -x 'it'\\''s'"), "{after}");
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     for (args, part) in [

@@ -48,6 +48,33 @@ fn a_key_runs_it_natively_and_leaves_the_terminal_as_it_was() {
     }
 }
 
+/// What is typed instead of an answer is the next command. A kernel that does not let a terminal take it back keeps none of
+/// it.
+#[test]
+fn what_is_typed_instead_is_left_to_the_shell_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().expect("a directory");
+    lines(dir.path());
+    for _ in 0..6 {
+        let pelton = env!("CARGO_BIN_EXE_pelton");
+        let script = "\"$0\" time \"$1\"; read -t 2 -r line; echo \"finished with <$line>\"";
+        let launch = Launch::new(["bash", "-c", script, pelton, PIPELINE], dir.path());
+        let mut terminal = Terminal::spawn(&launch.through("TERM=xterm exec \"$@\"")).expect("a terminal");
+        wait_until("it asks or ends", || {
+            let said = terminal.running().said();
+            said.contains(QUESTION) || said.contains("finished")
+        });
+        if terminal.running().said().contains(QUESTION) {
+            terminal.keys("echo on\n").expect("typed");
+            terminal.await_words("finished").expect("an end");
+            let said = terminal.finish().expect("an end").stdout;
+            let said = String::from_utf8_lossy(&said).into_owned();
+            assert!(said.contains("with <echo on>") || said.contains("with <>"), "{said}");
+            return;
+        }
+        terminal.finish().expect("an end");
+    }
+}
+
 /// The shell takes the `|` of a line that is not quoted.
 #[test]
 fn run_says_of_a_line_without_quotes_that_it_got_only_its_beginning() {

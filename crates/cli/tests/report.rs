@@ -53,6 +53,26 @@ fn a_difference_is_found_in_the_shortest_part() {
 }
 
 #[test]
+fn without_lines_nothing_of_the_output_or_the_messages_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let script = "test -e seen && echo SECRET2 && exit; echo SECRET1; echo SECRET3 >&2; echo > seen\n";
+    let said = |options: &[&str]| {
+        std::fs::write(dir.path().join("once"), script).expect("written");
+        let _ = std::fs::remove_file(dir.path().join("seen"));
+        let out = report(dir.path(), &[options, &["--run-twice", "env sh once | tr a-z a-z"]].concat());
+        assert_eq!(out.status.code(), Some(3), "{}", text(&out.stdout));
+        text(&out.stdout)
+    };
+    let whole = said(&[]);
+    for secret in ["SECRET1", "SECRET2", "SECRET3"] {
+        assert!(whole.contains(secret), "{secret}: {whole}");
+    }
+    let without = said(&["--without-lines"]);
+    assert!(!without.contains("SECRET"), "{without}");
+    assert!(without.contains("differs first at byte 7, in line 1:\n    (left out)"), "{without}");
+}
+
+#[test]
 fn what_must_not_run_twice_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     for (text_given, why) in [("sort f > g", "writes `g`"), ("rm x | sort", "may do more than print")] {

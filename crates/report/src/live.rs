@@ -76,7 +76,25 @@ fn line(now: &Snapshot, pipeline: &LivePipeline, style: &Style) -> String {
         .last()
         .and_then(|last| last.read_rate)
         .map_or(String::new(), |rate| format!("; the last reads {}/s", units::bytes(rate)));
-    format!("{}  {}{out}", units::seconds(now.elapsed_ns), stages.join(" | "))
+    let stuck = stillness(pipeline).map_or(String::new(), |text| format!("; {text}"));
+    format!("{}  {}{out}{stuck}", units::seconds(now.elapsed_ns), stages.join(" | "))
+}
+
+/// A pipeline in which nothing has moved for so long is taken for stuck.
+const STILL_NS: u64 = 2_000_000_000;
+
+/// Says who knows why nothing moves, where nothing has for some time.
+fn stillness(pipeline: &LivePipeline) -> Option<String> {
+    let is_still = |stage: &LiveStage| {
+        let waited = stage.lately.as_ref().is_some_and(|lately| {
+            lately.running_ns == 0 && lately.cpu_wait_ns == 0 && lately.whole_ns() >= STILL_NS
+        });
+        waited && stage.cpu_ns == 0 && stage.read_rate.unwrap_or(0) == 0 && stage.write_rate.unwrap_or(0) == 0
+    };
+    let first = pipeline.stages.first()?;
+    let several = pipeline.stages.len() > 1;
+    (several && pipeline.stages.iter().all(is_still))
+        .then(|| format!("nothing moves: `pelton doctor {}` says why", first.pid))
 }
 
 /// Returns the share and name of a stage's longest wait.
@@ -215,6 +233,8 @@ fn verdict(pipeline: &LivePipeline, style: &Style, width: usize) -> Vec<Pieces> 
     let sentences = std::iter::once((Role::Strong, &pipeline.verdict.headline));
     let neighbours = pipeline.verdict.neighbours.iter().map(|text| (Role::Plain, text));
     let wanted = sentences.chain(neighbours).filter(|_| pipeline.verdict.bottleneck.is_some());
+    let stuck = stillness(pipeline);
+    let wanted = wanted.chain(stuck.iter().map(|text| (Role::Strong, text)));
     wanted
         .flat_map(|(role, sentence)| {
             let safe = text::printable(sentence, style.unicode);
@@ -368,6 +388,32 @@ mod tests {
         let plain = Style { unicode: false, ..samples::wide(80) };
         shown += &format!("== lines\n{}\n", lines(&now, &plain));
         samples::check("live", &shown);
+    }
+
+    #[test]
+    fn what_does_not_move_is_said_after_a_while() {
+        let still = |lasted_ns: u64| {
+            let mut now = snapshot();
+            for stage in &mut now.pipelines[0].stages {
+                let waits = Waits { starved_ns: lasted_ns, ..Waits::default() };
+                (stage.cpu_ns, stage.lately, stage.now) = (0, Some(waits.clone()), Some(waits));
+                (stage.read_rate, stage.write_rate) = (Some(0), Some(0));
+            }
+            now
+        };
+        let says = |now: &Snapshot| {
+            let line = lines(now, &samples::wide(200));
+            let screen = screen(now, &View::default(), &samples::wide(100), 20).join("\n");
+            let words = "nothing moves: `pelton doctor 4711` says why";
+            assert_eq!(line.contains(words), screen.contains(words), "{line}{screen}");
+            line.contains(words)
+        };
+        assert!(says(&still(3_000_000_000)));
+        assert!(!says(&still(1_000_000_000)), "too early to tell");
+        let mut moves = still(3_000_000_000);
+        moves.pipelines[0].stages[2].read_rate = Some(1);
+        assert!(!says(&moves));
+        assert!(!says(&snapshot()));
     }
 
     #[test]

@@ -43,6 +43,21 @@ pub fn drain(fd: BorrowedFd<'_>) -> u64 {
     }
 }
 
+/// Puts bytes that were read from a terminal back, as if they were typed again: its next reader gets them.
+///
+/// # Errors
+/// Kernels from 6.2 on refuse it unless `dev.tty.legacy_tiocsti` is set or the process is root's (ioctl_tty(2), TIOCSTI).
+pub fn give_back(terminal: BorrowedFd<'_>, typed: &[u8]) -> io::Result<()> {
+    for byte in typed {
+        // SAFETY: TIOCSTI reads one byte, at an address that is valid while `byte` is borrowed.
+        let answer = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSTI, std::ptr::from_ref(byte)) };
+        if answer != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 /// Returns standard input's position, if it is a seekable file.
 pub fn stdin_position() -> Option<u64> {
     rustix::fs::tell(rustix::stdio::stdin()).ok()

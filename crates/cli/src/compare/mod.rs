@@ -9,7 +9,6 @@ use crate::args::CompareArgs;
 use crate::check::{Comparer, same_messages};
 use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::misunderstood::as_word;
 use crate::output::{self, OutputTarget};
 use crate::shared_options::SourceArgs;
 use crate::source::{self, Source};
@@ -18,11 +17,10 @@ use crate::terminal::{self, Look};
 use crate::time::{Input, Measured, measure};
 use hidden_output::{Kept, with_hidden_output};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
-use pelton_run::script::quoted;
 use pelton_run::{Compared, Environment, Observing, Options};
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::Path;
+use std::{io, iter};
 
 /// Bytes of kept output read at a time.
 const CHUNK: usize = 128 * 1024;
@@ -40,11 +38,22 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     if args.input_scale {
         return scale::run(args, &environment, color);
     }
-    let before = args.before.clone().unwrap_or_default();
+    let before = match &args.file {
+        Some(script) => source::script_by_its_shell(script, args.shell.as_deref())?,
+        None => args.before.clone().unwrap_or_default(),
+    };
     if records::are_records(&before, args.after.as_deref())? {
         return records::run(args, [&before, args.after.as_deref().unwrap_or_default()], color);
     }
-    let after = args.after.clone().unwrap_or_else(|| by_pelton(&before, &environment));
+    let after = match (&args.after, &args.file) {
+        (Some(after), _) => after.clone(),
+        (None, None) => by_pelton(&["run".into(), before.clone()], &environment),
+        (None, Some(script)) => {
+            let shell = args.shell.iter().flat_map(|shell| [OsString::from("--shell"), shell.clone()]);
+            let options = iter::once("run".into()).chain(shell).chain(["-f".into()]);
+            by_pelton(&options.chain(script.iter().cloned()).collect::<Vec<_>>(), &environment)
+        }
+    };
     let texts = [resolve(&before, args, &environment, color)?, resolve(&after, args, &environment, color)?];
     let input = Input::hold()?;
     let session = Session { given: [before, after], texts, environment: &environment, input };
@@ -56,15 +65,13 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     end(&comparison, args, color)
 }
 
-/// Returns the text that runs another by `pelton run`.
-fn by_pelton(text: &OsStr, environment: &Environment) -> OsString {
+/// Returns the text that calls pelton with these arguments.
+fn by_pelton(arguments: &[OsString], environment: &Environment) -> OsString {
     let program = match pelton_run::find_program(b"pelton", environment) {
-        Some(_) => "pelton".to_owned(),
-        None => {
-            std::env::current_exe().map_or_else(|_| "pelton".to_owned(), |path| path.display().to_string())
-        }
+        Some(_) => "pelton".into(),
+        None => std::env::current_exe().map_or_else(|_| "pelton".into(), std::path::PathBuf::into_os_string),
     };
-    format!("{} run {}", as_word(&program), quoted(&text.to_string_lossy())).into()
+    source::typed(iter::once(&program).chain(arguments))
 }
 
 /// Writes the page of a comparison, with a run of each.
@@ -209,9 +216,7 @@ fn could_start(kept: &Kept, name: &str, text: &OsStr) -> Result<(), Failure> {
     terminal::say_bytes(&kept.messages);
     let text = text.to_string_lossy();
     let help = match text.contains(['"', '\'', '\\']) {
-        true => {
-            "a text with both kinds of quotes is best kept in a file: pelton compare 'sh a.sh' 'pelton run -f a.sh'"
-        }
+        true => "a text with both kinds of quotes is best kept in a file: pelton compare -f FILE",
         false => "another spelling, or the program with its directory, if that is not in PATH",
     };
     Err(Failure::new(format!("{name} could not be run (status {}): {text}", kept.status)).with_help(help))
