@@ -27,7 +27,10 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     let environment = Environment::inherit();
     let switches = args.switches.resolve()?;
     stateless::declare(&args.switches.stateless)?;
-    let Source::Text(request, plan) = Source::resolve(&args.source, &environment)? else {
+    let source = Source::resolve(&args.source, &environment)?;
+    let called = args.on.is_none().then(|| source.called_script(&environment)).flatten();
+    let source = called.unwrap_or(source);
+    let Source::Text(request, plan) = source else {
         return Err(Failure::new("a command given as words runs as it is")
             .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
     };

@@ -1,13 +1,11 @@
 //! Scripts whose lines `pelton time` reports: given by `-f`, or run as a command.
 
-use crate::source::{self, Source};
+use crate::source::{self, CalledScript, Source};
 use pelton_record::Run;
 use pelton_run::{Environment, Launches, Plan};
 use pelton_syntax::Dialect;
 use pelton_sys::follow::LinePlace;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::OsString;
 
 /// A script, and how its shell runs it.
 pub struct Scripted {
@@ -34,27 +32,20 @@ impl Scripted {
                 let text = request.text.to_str()?.to_owned();
                 Some(Scripted { text, dialect: request.shell.dialect, place, by_shell })
             }
-            Source::Text(..) => None,
-            Source::Words(words) => Self::of_words(words, environment),
+            Source::Text(..) | Source::Words(_) => {
+                let words = source.words()?.into_owned();
+                let scripted = Self::of_words(&words, environment)?;
+                *source = Source::Words(words);
+                Some(scripted)
+            }
         }
     }
 
     /// `./script.sh …` or `bash script.sh …`.
     fn of_words(words: &[OsString], environment: &Environment) -> Option<Self> {
-        let [first, rest @ ..] = words else { return None };
-        let named = Path::new(first).file_name()?.as_bytes();
-        let (file, shell) = match rest {
-            [file, ..] if source::is_shell(named) && !file.as_bytes().starts_with(b"-") => {
-                (Path::new(file).to_owned(), first.clone())
-            }
-            _ => {
-                let exec = pelton_run::command(words, environment).ok()?;
-                let file = Path::new(OsStr::from_bytes(exec.path.as_bytes())).to_owned();
-                (file.clone(), source::interpreter_of(&file)?)
-            }
-        };
-        let text = std::fs::read_to_string(file).ok()?;
-        let shell = source::find_shell(&shell, environment).ok()?;
+        let called = CalledScript::of(words, environment)?;
+        let text = std::fs::read_to_string(called.file).ok()?;
+        let shell = source::find_shell(&called.shell, environment).ok()?;
         let place = LinePlace::find(&shell.path);
         Some(Scripted { text, dialect: shell.dialect, place, by_shell: true })
     }

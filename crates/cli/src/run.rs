@@ -45,6 +45,10 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     if args.check {
         return check::run(args, &source, &environment);
     }
+    let source = match args.faithful {
+        true => source,
+        false => scripts::or_called_script(source, &environment, &args.switches, &args.passes),
+    };
     if args.stats {
         return stats(args, &source, &environment, color);
     }

@@ -8,10 +8,11 @@ use crate::shared_options::SourceArgs;
 use crate::terminal::{self, Look};
 use clap::CommandFactory;
 use pelton_run::{Environment, Plan, Request, Shell};
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A text or command to run.
 pub enum Source {
@@ -38,6 +39,65 @@ impl Source {
         };
         let plan = pelton_run::plan(&request, environment).map_err(|error| refusal(&request, error))?;
         Ok(Source::Text(Box::new(request), plan))
+    }
+
+    /// Returns the words of a single command, given as words or as text.
+    pub fn words(&self) -> Option<Cow<'_, [OsString]>> {
+        match self {
+            Source::Words(words) => Some(Cow::Borrowed(words)),
+            Source::Text(_, plan) => plan.lone_command().map(Cow::Owned),
+        }
+    }
+
+    /// Returns the script that it calls and does nothing else, if it does.
+    pub fn called_script(&self, environment: &Environment) -> Option<Source> {
+        CalledScript::of(&self.words()?, environment)?.resolve(environment)
+    }
+}
+
+/// A script that words call, `./script.sh …` or `bash script.sh …`.
+pub struct CalledScript<'a> {
+    /// The script: `$0`.
+    pub file: PathBuf,
+    /// The shell that runs it, and its options.
+    pub shell: OsString,
+    flags: Vec<OsString>,
+    arguments: &'a [OsString],
+}
+
+impl<'a> CalledScript<'a> {
+    /// Recognises the call of a script.
+    pub fn of(words: &'a [OsString], environment: &Environment) -> Option<Self> {
+        let [first, rest @ ..] = words else { return None };
+        let named = Path::new(first).file_name()?.as_bytes();
+        if let [file, arguments @ ..] = rest
+            && is_shell(named)
+            && !file.as_bytes().starts_with(b"-")
+        {
+            let file = Path::new(file).to_owned();
+            return Some(CalledScript { file, shell: first.clone(), flags: vec![], arguments });
+        }
+        let exec = pelton_run::command(words, environment).ok()?;
+        let file = Path::new(OsStr::from_bytes(exec.path.as_bytes())).to_owned();
+        let (shell, flags) = interpreter(&beginning(&file)?)?;
+        Some(CalledScript { file, shell, flags, arguments: rest })
+    }
+
+    /// Reads and plans it, as `-f` does. `None` if it cannot be read, holds no text, or is no shell's: whoever called it
+    /// finds out why.
+    fn resolve(self, environment: &Environment) -> Option<Source> {
+        let text = std::fs::read(&self.file).ok().filter(|text| !text.contains(&0))?;
+        let request = Request {
+            text: String::from_utf8(text).ok()?.into(),
+            name: self.file.as_os_str().to_owned(),
+            args: self.arguments.to_vec(),
+            script: Some(self.file),
+            shell_flags: self.flags,
+            shell: find_shell(&self.shell, environment).ok()?,
+            owns_input: false,
+        };
+        let plan = pelton_run::plan(&request, environment).ok()?;
+        Some(Source::Text(Box::new(request), plan))
     }
 }
 
@@ -146,11 +206,11 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
 }
 
-/// Returns the shell that `file`'s `#!` line names.
-pub fn interpreter_of(file: &Path) -> Option<OsString> {
+/// Returns the bytes of a file in which a `#!` line stands.
+fn beginning(file: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     std::fs::File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
-    interpreter(&start).map(|(shell, _)| shell)
+    Some(start)
 }
 
 /// Returns the text that runs a script by the shell that its `#!` line names, or by `shell`.

@@ -457,9 +457,11 @@ fn judge(shell: &str, case: &Case) -> Vec<String> {
         faults
             .push(format!("{shell}: {} pipelines were to call pelton, {made} do: {}", case.calls, case.text));
     }
-    let ways: [(&[&str], &[&str], Option<&str>); 2] = [
+    let call = format!("{shell} s.sh one");
+    let ways: [(&[&str], &[&str], Option<&str>); 3] = [
         (&[shell, "-c", case.text], &[PELTON, "run", "--shell", shell, case.text], None),
         (&[shell, "s.sh", "one"], &[PELTON, "run", "--shell", shell, "-f", "s.sh", "one"], Some(case.text)),
+        (&["bash", "-c", &call], &[PELTON, "run", &call], Some(case.text)),
     ];
     for (theirs, ours, script) in ways {
         let (expected, actual) = (run(theirs, script), run(ours, script));
@@ -560,6 +562,37 @@ fn all_that_follows_a_script_is_its_own() {
             let argv = [&[PELTON], ours, &["s.sh", argument, "x", "--stats"]].concat();
             assert_eq!(run(&argv, Some(script)), expected, "{argv:?}");
         }
+    }
+}
+
+/// As a text, as words, with options of its shell, and found in PATH. It runs natively, or its file would be opened by the
+/// shell that its first line names.
+#[test]
+fn a_script_that_is_called_runs_as_one_that_is_given() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("called");
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    for line in ["#!/bin/bash", "#!/bin/sh -e", "#! /usr/bin/env bash", "#!/usr/bin/dash"] {
+        let text = format!(
+            "{line}\nexport V=$1\nfor f in a b; do sort -r \"$0\" | head -n 2; echo $f \"$0 $*\" $SHLVL; done\n\
+             false | wc -c\nsh -c 'echo $V'; exit 7\n"
+        );
+        std::fs::write(&file, text).expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("allowed");
+        let output = |argv: &[&str]| {
+            let out = Command::new(argv[0]).args(&argv[1..]).env("PATH", &path).output().expect("it runs");
+            (String::from_utf8_lossy(&out.stdout).into_owned(), out.status.code())
+        };
+        let name = file.to_str().expect("a path");
+        for call in [format!("{name} one 'two  2'"), "called one 'two  2'".to_owned()] {
+            let expected = output(&["bash", "-c", &call]);
+            assert_eq!(expected.1, Some(7), "{expected:?}");
+            assert_eq!(output(&[PELTON, "run", &call]), expected, "{line}: {call}");
+            let explained = output(&[PELTON, "explain", "--json", &call]).0;
+            assert!(explained.contains("stages_called"), "{line}: {explained}");
+        }
+        assert_eq!(output(&[PELTON, "run", name, "one", "two  2"]), output(&[name, "one", "two  2"]), "{line}");
     }
 }
 

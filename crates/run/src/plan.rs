@@ -166,6 +166,20 @@ pub(crate) fn system_lacks(request: &Request) -> Option<&'static str> {
     (!enough).then_some("the limit on open files, which leaves few descriptors (ulimit -n)")
 }
 
+impl Plan {
+    /// Returns the words of the text if it is one program with literal arguments and nothing else.
+    pub fn lone_command(&self) -> Option<Vec<OsString>> {
+        let Plan::Steps(steps) = self else { return None };
+        let [ListItem::List(list)] = steps.as_slice() else { return None };
+        let [(None, PipelinePlan { negated: false, stages, .. })] = list.as_slice() else { return None };
+        let [StagePlan { kind: Kind::Program, syntax, .. }] = stages.as_slice() else { return None };
+        let Command::Simple(simple) = &syntax.command else { return None };
+        let is_plain = simple.assignments.is_empty() && syntax.redirects.is_empty() && !syntax.pipes_stderr;
+        let words = simple.words.iter().map(|word| word.static_text().map(OsString::from));
+        words.collect::<Option<Vec<_>>>().filter(|_| is_plain)
+    }
+}
+
 /// Why the shell runs the whole text.
 type Reason = String;
 

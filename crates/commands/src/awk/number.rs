@@ -1,5 +1,6 @@
 //! Converts numbers from and to strings, as C's strtod and printf, with the decimal point of the [`rules`].
 
+use std::borrow::Cow;
 use super::rules;
 use super::text::append;
 
@@ -580,15 +581,81 @@ fn fixed_by_integers(number: f64, precision: usize, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Returns the mantissa with this many digits behind its point, and the exponent.
-fn mantissa_and_exponent(number: f64, precision: usize) -> (String, i32) {
-    let digits = precision.min(FRACTION_DIGITS_MAX);
-    let mut text = format!("{number:.digits$e}");
-    let at = text.find('e').unwrap_or(text.len());
-    let exponent = text.get(at + 1..).and_then(|exponent| exponent.parse().ok()).unwrap_or(0);
-    text.truncate(at);
-    text.extend(std::iter::repeat_n('0', precision - digits));
-    (text, exponent)
+/// Up to so many digits are rounded by integers.
+const SHORT: usize = 9;
+
+/// Rounds the absolute value of a finite number to so many significant digits, exactly, ties to even. Returns them as
+/// figures, and the exponent of the first one.
+fn significant_digits(number: f64, count: usize, space: &mut [u8; SHORT]) -> (Cow<'_, [u8]>, i32) {
+    if let Some((mut figures, exponent)) = rounded_by_integers(number, count) {
+        for figure in space[..count].iter_mut().rev() {
+            *figure = b'0' + (figures % 10) as u8;
+            figures /= 10;
+        }
+        return (Cow::Borrowed(&space[..count]), exponent);
+    }
+    let digits = count.min(FRACTION_DIGITS_MAX) - 1;
+    let text = format!("{:.digits$e}", number.abs());
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mut figures: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    figures.resize(count, b'0');
+    (Cow::Owned(figures), exponent.parse().unwrap_or(0))
+}
+
+/// Does [`significant_digits`] for few digits of a number from 1e-13 to 1e15 and for 0: as an integer of `count` figures.
+fn rounded_by_integers(number: f64, count: usize) -> Option<(u32, i32)> {
+    let number = number.abs();
+    if number == 0.0 && count <= SHORT {
+        return Some((0, 0));
+    }
+    if count > SHORT || !(1e-13..1e15).contains(&number) {
+        return None;
+    }
+    let bits = number.to_bits();
+    // It is mantissa / 2^shift, where shift is from 3 to 96.
+    let (mantissa, shift) = (bits & ((1 << 52) - 1) | 1 << 52, 1075 - (bits >> 52) as i32);
+    // The exponent of ten is that of the power of two below it, or one more: 1233 / 4096 is log10(2), nearly.
+    let mut exponent = ((52 - shift) * 1233) >> 12;
+    let limit = POWERS[count];
+    loop {
+        let (whole, rest, half) = scaled(mantissa, shift, count as i32 - 1 - exponent);
+        if whole >= limit {
+            exponent += 1;
+            continue;
+        }
+        let rounded = whole + u64::from(rest > half || rest == half && whole % 2 == 1);
+        return Some(match rounded == limit {
+            true => ((limit / 10) as u32, exponent + 1),
+            false => (rounded as u32, exponent),
+        });
+    }
+}
+
+const POWERS: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// Returns the whole part of `mantissa / 2^shift * 10^tens`, its rest, and the rest that would be one half.
+fn scaled(mantissa: u64, shift: i32, tens: i32) -> (u64, u128, u128) {
+    if tens < 0 {
+        // The number is 10 or more, so it has a whole part of at least 4 bits.
+        let by = POWERS[-tens as usize];
+        let (whole, below) = (mantissa >> shift, mantissa & ((1 << shift) - 1));
+        // Twice the rest, and one more for what is below it: only its order relative to the half counts.
+        return (whole / by, u128::from(whole % by * 2 + u64::from(below > 0)), u128::from(by));
+    }
+    // Less than 2^53 * 10^22, which is less than 2^127.
+    let product = match POWERS.get(tens as usize) {
+        Some(power) => u128::from(mantissa) * u128::from(*power),
+        None => u128::from(mantissa) * 10u128.pow(tens as u32),
+    };
+    ((product >> shift) as u64, product & ((1 << shift) - 1), 1 << (shift - 1))
 }
 
 /// Formats `%e`.
@@ -596,14 +663,24 @@ pub(super) fn scientific(number: f64, precision: usize, style: &Style, out: &mut
     if special(number, style, out) {
         return;
     }
-    let (mantissa, exponent) = mantissa_and_exponent(number, precision);
+    let mut space = [0; SHORT];
+    let (figures, exponent) = significant_digits(number, precision + 1, &mut space);
     let start = out.len();
-    out.extend_from_slice(mantissa.as_bytes());
-    if precision == 0 && style.alternative {
-        out.push(b'.');
-    }
+    write_mantissa(number, &figures, style, out);
     set_point(start, out);
     write_exponent(exponent, style, out);
+}
+
+/// Writes one digit, and the others behind a point.
+fn write_mantissa(number: f64, figures: &[u8], style: &Style, out: &mut Vec<u8>) {
+    if number.is_sign_negative() {
+        out.push(b'-');
+    }
+    out.push(figures[0]);
+    if figures.len() > 1 || style.alternative {
+        out.push(b'.');
+    }
+    out.extend_from_slice(&figures[1..]);
 }
 
 fn write_exponent(exponent: i32, style: &Style, out: &mut Vec<u8>) {
@@ -621,45 +698,31 @@ pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Ve
         return;
     }
     let precision = precision.max(1);
-    let (mantissa, exponent) = mantissa_and_exponent(number, precision - 1);
+    let mut space = [0; SHORT];
+    let (figures, exponent) = significant_digits(number, precision, &mut space);
+    // A fraction ends without zeros, unless they are requested.
+    let ending_zeros = figures[1..].iter().rev().take_while(|figure| **figure == b'0' && !style.alternative).count();
+    let figures = &figures[..precision - ending_zeros];
     let start = out.len();
     if exponent < -4 || exponent >= precision as i32 {
-        out.extend_from_slice(mantissa.as_bytes());
-        trim(style, start, out);
+        write_mantissa(number, figures, style, out);
+        set_point(start, out);
         return write_exponent(exponent, style, out);
     }
-    let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
-    if mantissa.starts_with('-') {
+    if number.is_sign_negative() {
         out.push(b'-');
     }
     if exponent < 0 {
-        out.extend_from_slice(b"0.");
-        out.resize(out.len() + (-exponent - 1) as usize, b'0');
-        out.extend_from_slice(&digits);
+        out.extend_from_slice(&b"0.000"[..(1 - exponent) as usize]);
+        out.extend_from_slice(figures);
     } else {
-        let whole = exponent as usize + 1;
-        out.extend_from_slice(&digits[..whole]);
-        if whole < digits.len() {
+        let (whole, fraction) = figures.split_at(figures.len().min(exponent as usize + 1));
+        out.extend_from_slice(whole);
+        out.resize(out.len() + exponent as usize + 1 - whole.len(), b'0');
+        if !fraction.is_empty() || style.alternative {
             out.push(b'.');
-            out.extend_from_slice(&digits[whole..]);
         }
-    }
-    trim(style, start, out);
-}
-
-/// Ends a fraction: without trailing zeros, unless they are requested, and with the decimal point of the rules.
-fn trim(style: &Style, start: usize, out: &mut Vec<u8>) {
-    let has_point = out[start..].contains(&b'.');
-    if style.alternative && !has_point {
-        out.push(b'.');
-    }
-    if has_point && !style.alternative {
-        while out.last() == Some(&b'0') {
-            out.pop();
-        }
-        if out.last() == Some(&b'.') {
-            out.pop();
-        }
+        out.extend_from_slice(fraction);
     }
     set_point(start, out);
 }
@@ -727,6 +790,38 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The library's own rounding by way of its decimal text is the oracle.
+    #[test]
+    fn significant_digits_by_integers_are_those_of_the_library() {
+        let mut random = Random::new(2);
+        let mut served = 0;
+        for round in 0..400_000u64 {
+            let state = random.next();
+            let number = match round % 8 {
+                // Many of these are ties, or just beside a power of ten.
+                0 => (state >> 40) as f64 / 16.0,
+                1 => 10f64.powi((state % 31) as i32 - 15),
+                2 => f64::from_bits(10f64.powi((state % 31) as i32 - 15).to_bits() - 1 + state % 3),
+                3 => (state >> 34) as f64 / 100.0,
+                4 => f64::from_bits(state),
+                5 => (state >> 44) as f64 * 5.0 * 10f64.powi((state % 9) as i32),
+                6 => -((state >> 50) as f64) * 1e-5,
+                _ => (state >> 11) as f64 * 2f64.powi((state % 110) as i32 - 100),
+            };
+            if !number.is_finite() {
+                continue;
+            }
+            for count in [1, 2, 6, 9] {
+                let digits = count - 1;
+                let Some((figures, exponent)) = rounded_by_integers(number, count) else { continue };
+                served += 1;
+                let text = format!("{figures:0count$}e{exponent}");
+                assert_eq!(text, format!("{:.digits$e}", number.abs()).replace('.', ""), "{number:e}");
+            }
+        }
+        assert!(served > 1_000_000, "{served}");
     }
 
     #[test]
