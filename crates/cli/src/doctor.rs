@@ -23,7 +23,8 @@ use pelton_report::diagnosis;
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  pelton doctor       all of your own processes: what is dead, what is slow
+  pelton doctor       all of your own processes: what is dead, what is slow,
+                      which pipelines stand still
   pelton doctor 4711  this process, its children, and those at its pipes
   pelton doctor make  those of this name
   pelton doctor --dot 4711 | dot -Tsvg > waits.svg

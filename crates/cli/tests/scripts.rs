@@ -592,7 +592,11 @@ fn a_script_that_is_called_runs_as_one_that_is_given() {
             let explained = output(&[PELTON, "explain", "--json", &call]).0;
             assert!(explained.contains("stages_called"), "{line}: {explained}");
         }
-        assert_eq!(output(&[PELTON, "run", name, "one", "two  2"]), output(&[name, "one", "two  2"]), "{line}");
+        assert_eq!(
+            output(&[PELTON, "run", name, "one", "two  2"]),
+            output(&[name, "one", "two  2"]),
+            "{line}"
+        );
     }
 }
 

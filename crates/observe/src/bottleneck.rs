@@ -77,6 +77,14 @@ fn kind(stage: &Stage) -> BottleneckKind {
     }
 }
 
+/// Returns another stage with about as much time of its own: another run may find that one.
+pub(crate) fn runner_up(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<usize> {
+    let share = |i: usize| own_share(&pipeline.stages[i], pipeline);
+    let others = (0..pipeline.stages.len()).filter(|&i| i != bottleneck.stage);
+    let next = others.max_by(|&a, &b| share(a).total_cmp(&share(b)))?;
+    (share(next) >= LEAST_SHARE && bottleneck.share - share(next) <= CLOSE).then_some(next)
+}
+
 /// Returns another stage that computes about as much: speeding up either alone gains little.
 pub(crate) fn partner(pipeline: &Pipeline, bottleneck: &Bottleneck) -> Option<usize> {
     let demand = |i: usize| cpu_demand(&pipeline.stages[i], pipeline);

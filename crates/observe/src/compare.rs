@@ -4,7 +4,8 @@
 //! work, CPU throttling) affect both. The interval of the median ratio comes from order statistics alone (the
 //! inverted sign test; Conover, *Practical Nonparametric Statistics*): it does not assume that times are
 //! normally distributed, which they are not. The road not taken: a t-test on means, which a single slow
-//! outlier decides.
+//! outlier decides. Too few runs for that interval still tell a change that dwarfs their differences: three ratios of
+//! 0.05, 0.04 and 0.05 leave no doubt.
 
 use crate::repeats::{median, summarise};
 use pelton_record::{
@@ -62,7 +63,7 @@ fn change(before: &[Run], after: &[Run], figure: fn(&Run) -> u64, threshold: f64
     let (low, high) = (*ratios.get(cut)?, *ratios.get(ratios.len() - 1 - cut)?);
     let all = |runs: &[Run]| median(runs.iter().map(figure).collect());
     let direction = match ratio {
-        _ if confidence < SURE => Direction::Same,
+        _ if confidence < SURE && !is_plain(&ratios) => Direction::Same,
         _ if high < 1.0 && ratio < 1.0 - threshold => Direction::Fell,
         _ if low > 1.0 && ratio > 1.0 + threshold => Direction::Rose,
         _ => Direction::Same,
@@ -70,6 +71,23 @@ fn change(before: &[Run], after: &[Run], figure: fn(&Run) -> u64, threshold: f64
     let (before_ns, after_ns) = (all(before), all(after));
     Some(Change { before_ns, after_ns, ratio, low, high, confidence, direction })
 }
+
+/// So many runs of each at least.
+const FEW: usize = 3;
+/// A change is plain if the ratio nearest to 1 is away from it by so many times the spread of all ratios, in logarithms: for
+/// three normally distributed ratios without a change, that happens in less than one of a thousand comparisons.
+const PLAIN: f64 = 10.0;
+
+/// Whether few ratios, sorted, are so alike and so far from 1 that chance does not explain them.
+fn is_plain(ratios: &[f64]) -> bool {
+    let (Some(low), Some(high)) = (ratios.first(), ratios.last()) else { return false };
+    let (low, high) = (low.ln(), high.ln());
+    let nearest = if low > 0.0 { low } else { (-high).max(0.0) };
+    ratios.len() >= FEW && nearest > LEAST_PLAIN && nearest > PLAIN * (high - low)
+}
+
+/// A factor of 1.5: a machine that other programs slowed down for a while shows smaller ones.
+const LEAST_PLAIN: f64 = 0.4;
 
 fn middle(sorted: &[f64]) -> Option<f64> {
     let n = sorted.len();
@@ -107,7 +125,7 @@ fn judge(real: &Change, cpu: &Change, outputs: &Outputs) -> Judgement {
         (Fell, Rose) => (JudgementKind::Helped, "helped, at a price: real fell, and user+sys rose"),
         (Same, Fell) => (JudgementKind::Helped, "helped: user+sys fell at the same real"),
         (Same, Same) if real.confidence < SURE => {
-            (JudgementKind::NoDifference, "too few runs to tell: try --runs 10")
+            (JudgementKind::NoDifference, "too few runs to tell: try --runs 5 or more")
         }
         (Same, Same) => (JudgementKind::NoDifference, "no difference that could be told"),
         (Same, Rose) => (JudgementKind::Worse, "worse: user+sys rose, and real did not fall"),
@@ -185,8 +203,16 @@ mod tests {
 
     #[test]
     fn few_runs_tell_nothing() {
-        assert_eq!(judged(&[(10, 10); 4]), JudgementKind::NoDifference);
-        assert_eq!(judged(&[(10, 10); 5]), JudgementKind::Helped);
+        assert_eq!(judged(&[(900, 900); 4]), JudgementKind::NoDifference);
+        assert_eq!(judged(&[(900, 900); 5]), JudgementKind::Helped);
+        assert_eq!(judged(&[(10, 10); 2]), JudgementKind::NoDifference);
+        assert_eq!(judged(&[(500, 500), (200, 200), (300, 300)]), JudgementKind::NoDifference);
+    }
+
+    #[test]
+    fn few_runs_tell_what_dwarfs_their_differences() {
+        assert_eq!(judged(&[(44, 45), (48, 47), (45, 46)]), JudgementKind::Helped);
+        assert_eq!(judged(&[(5000, 5000), (5100, 5200), (4900, 5000)]), JudgementKind::Worse);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! This is a pure function of the record, so any record can be judged again.
 
 use crate::advice;
-use crate::bottleneck::{self, Awaited, partner, waits_most_for};
+use crate::bottleneck::{self, Awaited, partner, runner_up, waits_most_for};
 use crate::stage_label::label;
 use crate::surroundings;
 use crate::tree::findings::tell;
@@ -112,7 +112,7 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     } else {
         String::new()
     };
-    let company = match partner(pipeline, bottleneck) {
+    let company = match partner(pipeline, bottleneck).or_else(|| runner_up(pipeline, bottleneck)) {
         Some(other) => format!(" ({} is about as busy)", label(pipeline, other)),
         None => String::new(),
     };

@@ -224,7 +224,7 @@ fn could_start(kept: &Kept, name: &str, text: &OsStr) -> Result<(), Failure> {
 
 /// Returns a note where so many runs of each tell nothing.
 fn few_runs(runs: usize) -> Option<String> {
-    (runs < 5).then(|| "fewer than five runs of each tell no change from chance: --runs 10".into())
+    (runs < 5).then(|| "fewer than five runs of each tell only large changes from chance: --runs 10".into())
 }
 
 /// Describes how two runs differ; `None` if they do not.

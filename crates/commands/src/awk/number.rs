@@ -1,8 +1,8 @@
 //! Converts numbers from and to strings, as C's strtod and printf, with the decimal point of the [`rules`].
 
-use std::borrow::Cow;
 use super::rules;
 use super::text::append;
+use std::borrow::Cow;
 
 /// mawk's largest integer: it prints larger ones as `%.6g`.
 const INTEGER_MAX: f64 = 2_147_483_647.0;
@@ -701,7 +701,8 @@ pub(super) fn general(number: f64, precision: usize, style: &Style, out: &mut Ve
     let mut space = [0; SHORT];
     let (figures, exponent) = significant_digits(number, precision, &mut space);
     // A fraction ends without zeros, unless they are requested.
-    let ending_zeros = figures[1..].iter().rev().take_while(|figure| **figure == b'0' && !style.alternative).count();
+    let ending_zeros =
+        figures[1..].iter().rev().take_while(|figure| **figure == b'0' && !style.alternative).count();
     let figures = &figures[..precision - ending_zeros];
     let start = out.len();
     if exponent < -4 || exponent >= precision as i32 {

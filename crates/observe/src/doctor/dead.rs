@@ -122,7 +122,7 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
                     "nobody can open the other side of the FIFO that {who} opens by its name: it was removed or renamed"
                 );
             }
-            format!("nobody is left to open the other side of the FIFO that {who} opens")
+            format!("nobody that runs now opens the other side of the FIFO that {who} opens")
         }
         (Kind::Stopped, _) => format!(
             "others wait for {}: stopped, by a signal or from a terminal",
@@ -151,11 +151,11 @@ pub fn open_other_side(wait: &Wait) -> Option<String> {
             Some("end it (kill), or open the FIFO under its new name, if it has one".to_owned())
         }
         Cause::Opener { for_writing: true, .. } => Some(format!(
-            "start the reader of {path} before this writer, with & behind it; who opens it by hand (`cat`) ends the wait, \
+            "start the reader of {path}: now, or before this writer with & behind it; who opens it by hand (`cat`) ends the wait, \
              but takes the data from whoever reads it later"
         )),
         Cause::Opener { for_writing: false, .. } => Some(format!(
-            "start the writer of {path} before this reader, with & behind it; `true > {path}` would end the wait, but with an \
+            "start the writer of {path}: now, or before this reader with & behind it; `true > {path}` would end the wait, but with an \
              empty input"
         )),
         _ => None,

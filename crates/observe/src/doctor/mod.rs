@@ -237,7 +237,7 @@ fn members(seen: &Seen, scope: &Scope) -> BTreeSet<u32> {
 /// finding.
 fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u32) {
     let mut found = Vec::new();
-    let mut idle = 0;
+    let (mut idle, mut still) = (0, Vec::new());
     for part in graph::components(&seen.world, &seen.dead, Edges::All) {
         if !part.is_disjoint(members) {
             found.extend(
@@ -255,19 +255,39 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
         let Some(conclusion) = pace::conclude(seen, &part) else { continue };
         let worth = conclusion.health != Health::Idle && conclusion.kind != Kind::Unseen;
         if all || worth {
-            part.extend(
-                live.iter()
-                    .filter(|&&pid| pace::only_waits_for_children(seen, pid, &part))
-                    .copied()
-                    .collect::<Vec<_>>(),
-            );
-            found.push(concluded(seen, &part, conclusion));
+            add_waiting_parents(seen, &live, &mut part);
+            found.push(concluded(seen, &part, &conclusion));
+        } else if pace::holds_up_a_reader(seen, &part) {
+            still.push((part, conclusion));
         } else {
             idle += part.len() as u32;
         }
     }
+    // The newest ones: the first process of each has the lowest id.
+    let older = still.len().saturating_sub(STILL);
+    let (older, newest) = still.split_at_mut(older);
+    idle += older.iter().map(|(part, _)| part.len() as u32).sum::<u32>();
+    for (part, conclusion) in newest.iter_mut().rev() {
+        add_waiting_parents(seen, &live, part);
+        found.push(concluded(seen, part, conclusion));
+    }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.health));
     (found, idle)
+}
+
+/// The most pipelines that stand still of which a look at all processes tells: servers and desktops have many.
+const STILL: usize = 3;
+
+/// Adds those who only wait for a child in `part`, their parents who only wait for them, and so on.
+fn add_waiting_parents(seen: &Seen, live: &BTreeSet<u32>, part: &mut BTreeSet<u32>) {
+    loop {
+        let waits = |pid: &&u32| !part.contains(pid) && pace::only_waits_for_children(seen, **pid, part);
+        let parents: Vec<u32> = live.iter().filter(waits).copied().collect();
+        if parents.is_empty() {
+            return;
+        }
+        part.extend(parents);
+    }
 }
 
 /// Builds the finding about a dead component: its deadlocked set, and the processes that only wait for that.
@@ -297,7 +317,7 @@ fn deadlock(seen: &Seen, part: &BTreeSet<u32>, root_cause: &BTreeSet<u32>) -> Fi
     }
 }
 
-fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: pace::Conclusion) -> Finding {
+fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: &pace::Conclusion) -> Finding {
     let world = &seen.world;
     let wait = |&pid: &u32| {
         let process = world.processes.get(&pid)?;
@@ -306,11 +326,11 @@ fn concluded(seen: &Seen, part: &BTreeSet<u32>, conclusion: pace::Conclusion) ->
     Finding {
         health: conclusion.health,
         kind: conclusion.kind,
-        headline: conclusion.headline,
+        headline: conclusion.headline.clone(),
         root_cause: vec![conclusion.root_cause],
         waits: part.iter().filter_map(wait).collect(),
         still_ns: None,
-        cure: conclusion.cure,
+        cure: conclusion.cure.clone(),
     }
 }
 

@@ -52,6 +52,18 @@ pub fn only_waits_for_children(seen: &Seen, pid: u32, members: &BTreeSet<u32>) -
         && cause_of(seen, pid) == Some(Cause::Child)
 }
 
+/// Whether one of these processes waits for data in a pipe or FIFO that another of them writes: a pipeline, and no server.
+pub fn holds_up_a_reader(seen: &Seen, part: &BTreeSet<u32>) -> bool {
+    part.iter().any(|&pid| {
+        let wait = seen.world.processes.get(&pid).and_then(telling);
+        wait.is_some_and(|wait| {
+            wait.cause == Cause::Data
+                && !super::is_socket(wait)
+                && wait.by.iter().any(|holder| holder.pid != pid && part.contains(&holder.pid))
+        })
+    })
+}
+
 /// Draws a conclusion about `part`, whose processes are connected by waits and not all dead.
 pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     let waiting_for = |wanted: fn(&Cause) -> bool| {

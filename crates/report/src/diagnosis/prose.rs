@@ -10,7 +10,7 @@
 
 use super::places;
 use pelton_record::Diagnosis;
-use pelton_record::diagnosis::{Finding, Health};
+use pelton_record::diagnosis::{Finding, Health, Kind};
 
 use crate::{
     paint::{Pieces, Role},
@@ -36,7 +36,7 @@ pub fn render(diagnosis: &Diagnosis, style: &Style) -> String {
         lines.push(Pieces::default());
         lines.extend(threads::lines(threads, "these processes", style));
     }
-    let rest = rest(diagnosis);
+    let rest = rest(diagnosis, style);
     if !lines.is_empty() && !rest.is_empty() {
         lines.push(Pieces::default());
     }
@@ -88,7 +88,10 @@ fn shown(diagnosis: &Diagnosis, finding: &Finding, style: &Style) -> Vec<Pieces>
 
 fn progress(finding: &Finding) -> Option<String> {
     let dead = finding.health == Health::Dead;
-    let ever = "there will be none, unless a signal arrives";
+    let ever = match finding.kind {
+        Kind::FifoOneSided => "there will be none until another process opens it, or a signal arrives",
+        _ => "there will be none, unless a signal arrives",
+    };
     match finding.still_ns {
         Some(ns) if dead => Some(format!("No progress for about {}; {ever}.", about(ns))),
         None if dead => Some(format!("No progress; {ever}.")),
@@ -109,15 +112,20 @@ pub(crate) fn about(ns: u64) -> String {
 }
 
 /// Summarises the processes without a finding.
-fn rest(diagnosis: &Diagnosis) -> Vec<String> {
+fn rest(diagnosis: &Diagnosis, style: &Style) -> Vec<String> {
     let mut all = Vec::new();
     match (diagnosis.processes_idle, diagnosis.findings.is_empty()) {
         (0, true) => all.push("Nothing waits for anything that cannot come.".into()),
         (0, false) => {}
-        (n, true) => all.push(format!("{n} {} idle, and none of them waits in vain.", are(n))),
+        (n, true) => all.push(format!(
+            "{n} {} idle, and none of them waits in vain; `pelton doctor PID` shows what one waits for.",
+            are(n)
+        )),
         (n, false) => all.push(format!("{n} more {} idle.", are(n))),
     }
-    if diagnosis.processes_hidden > 0 {
+    // Beside what was found, those that could not be seen matter little.
+    let matters = diagnosis.findings.iter().all(|finding| finding.health == Health::Unknown);
+    if diagnosis.processes_hidden > 0 && (matters || style.all) {
         let (seen, hidden) = (diagnosis.processes_seen, diagnosis.processes_hidden);
         let others = if hidden == 1 {
             "1 belongs to another user, or has more rights".into()
@@ -154,6 +162,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn processes_that_cannot_be_seen_matter_where_nothing_was_found() {
+        let said = |diagnosis: &Diagnosis, all: bool| {
+            render(diagnosis, &Style { all, ..Style::default() })
+                .contains("Could inspect only 90 of 93 processes")
+        };
+        assert!(!said(&diagnosis(), false));
+        assert!(said(&diagnosis(), true));
+        assert!(said(&Diagnosis { findings: vec![], ..diagnosis() }, false));
+    }
+
+    #[test]
     fn the_gravest_is_told_in_full() {
         let text = render(&diagnosis(), &Style { width: Some(80), ..Style::default() });
         let expected = "\
@@ -167,8 +186,6 @@ IDLE  sleep (20) waits for a time to pass; cat (21) waits for it
   cat (21)  blocked on read
 
 40 more processes are idle.
-Could inspect only 90 of 93 processes; 3 belong to other users, or have more
-rights (root sees most).
 a note
 Two looks, at least 50 ms apart, in 80.0 ms.
 ";
