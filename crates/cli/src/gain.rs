@@ -1,5 +1,6 @@
 //! What `pelton run` would save, for the reader of a report of `pelton time`.
 
+use crate::scripts;
 use crate::source::Source;
 use pelton_record::{Prediction, Run};
 use pelton_report::units;
@@ -17,13 +18,48 @@ const LARGEST_SHARE: f64 = 0.7;
 /// Returns whether it does.
 pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool {
     let Some(advice) = advice_for(run, source, environment) else { return false };
+    // Of a script, the verdict on the pipelines in it is shown.
+    let inside = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
+    let inside = inside.filter_map(|stage| stage.inside.as_mut());
+    inside.for_each(|inside| inside.verdict.advice = Some(advice.clone()));
     run.verdict.advice = Some(advice);
     true
 }
 
 fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
+    if let Some(script) = script_of(source, environment) {
+        return script_advice(run, script.as_ref().unwrap_or(source), environment);
+    }
     let Saving { cpu_ns, wanted_ns, ratio } = saving(run, source, environment)?;
     advice(cpu_ns, wanted_ns, run.wall_ns, ratio)
+}
+
+/// Returns the script that the source calls, or `Some(None)` if it is one.
+fn script_of(source: &Source, environment: &Environment) -> Option<Option<Source>> {
+    match source {
+        Source::Text(request, _) if request.script.is_some() => Some(None),
+        _ => source.called_script(environment).map(Some),
+    }
+}
+
+/// Advises to use `pelton run` for a script that computes in pipelines that would run natively. Its commands outside of
+/// pipelines stay as they are, so nothing is promised of the whole.
+fn script_advice(run: &Run, script: &Source, environment: &Environment) -> Option<String> {
+    let Source::Text(request, plan) = script else { return None };
+    let inside = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+    let inside = inside.flat_map(|stage| stage.inside.iter().flat_map(|inside| &inside.pipelines));
+    let inside = inside.filter(|inner| inner.within.is_none()).map(|inner| &inner.pipeline);
+    let stages = run.pipelines.iter().chain(inside).filter(|pipeline| pipeline.stages.len() > 1);
+    let cpu_ns = stages.flat_map(|pipeline| &pipeline.stages).map(|stage| stage.cost.cpu_ns()).sum();
+    if run.wall_ns < SHORTEST_NS || !is_busy(cpu_ns, run.wall_ns) {
+        return None;
+    }
+    let (native, all) = scripts::native_pipelines(request, plan, environment);
+    (native > 0).then(|| {
+        format!(
+            "`pelton run` with the same text: {native} of {all} pipelines run natively, with the same output"
+        )
+    })
 }
 
 /// Returns the time that `pelton run` would take at most, if that is sure. It is a native pass of one thread.

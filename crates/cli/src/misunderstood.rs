@@ -2,6 +2,7 @@
 
 use crate::diagnose::near;
 use crate::failure::Failure;
+use crate::source;
 use clap::{ArgAction, Command};
 use pelton_record::{End, Pipeline, Run};
 use pelton_run::script::quoted;
@@ -69,7 +70,7 @@ pub fn unknown_verb(word: &str, root: &Command) -> Failure {
         let words = std::env::args_os().skip_while(|arg| *arg != *word);
         let words: Vec<OsString> = words.collect();
         return Failure::new(format!("`{word}` is a program, not a command of pelton"))
-            .with_help(format!("pelton time {}", as_line(&words)));
+            .with_help(format!("pelton time {}", source::typed(&words)));
     }
     failure.with_help("pelton --help")
 }
@@ -129,7 +130,7 @@ pub fn readers_beside(words: &[OsString]) -> Option<String> {
     if readers.is_empty() {
         return None;
     }
-    let own = as_line(words);
+    let own = source::typed(words);
     let Some(readers) = line_of(&readers) else {
         return Some(format!("only `{own}` was timed: the shell ran what reads its output"));
     };
@@ -146,7 +147,7 @@ pub fn rest_beside(words: &[OsString]) -> Option<String> {
     if readers.is_empty() {
         return None;
     }
-    let own = as_line(words);
+    let own = source::typed(words);
     let all = quoted(&format!("{own} | {}", line_of(&readers).as_deref().unwrap_or("…")));
     Some(format!(
         "only `{own}` was given to pelton, and runs as it is; to run the whole line: pelton run {all}"
@@ -156,7 +157,7 @@ pub fn rest_beside(words: &[OsString]) -> Option<String> {
 /// Returns these command lines with `|` between them, if all are commands as they were written.
 fn line_of(readers: &[Vec<String>]) -> Option<String> {
     let lines: Option<Vec<String>> =
-        readers.iter().map(|reader| is_whole_command(reader).then(|| as_line(reader))).collect();
+        readers.iter().map(|reader| is_whole_command(reader).then(|| pelton_record::typed(reader))).collect();
     Some(lines?.join(" | "))
 }
 
@@ -183,7 +184,7 @@ fn reader_of(pipe: u64, writer: u32) -> Option<u32> {
 fn is_whole_command(words: &[String]) -> bool {
     let Some(first) = words.first() else { return false };
     let name = Path::new(first).file_name().unwrap_or_default();
-    !crate::source::is_shell(name.as_encoded_bytes().strip_prefix(b"-").unwrap_or(name.as_encoded_bytes()))
+    !source::is_shell(name.as_encoded_bytes().strip_prefix(b"-").unwrap_or(name.as_encoded_bytes()))
 }
 
 /// Whether a word looks like several of the shell's.
@@ -198,18 +199,6 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     }
     first.chars().take(CHARS_MAX).chain(" …".chars()).collect()
-}
-
-/// Returns words as one would type them.
-fn as_line(words: &[impl AsRef<OsStr>]) -> String {
-    let words: Vec<String> = words.iter().map(|word| as_word(&word.as_ref().to_string_lossy())).collect();
-    words.join(" ")
-}
-
-/// Returns a word as one would type it: quoted only where it must be.
-pub fn as_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quoted(word) }
 }
 
 /// Returns the command of pelton's that was called.

@@ -3,7 +3,7 @@
 use crate::shared_options::{PassArgs, SwitchArgs};
 use crate::source::Source;
 use pelton_run::script::{self, Caller, Rewritten};
-use pelton_run::{Environment, Plan, Request};
+use pelton_run::{Environment, Plan, Request, Switches};
 use std::hash::{BuildHasher, RandomState};
 
 /// Replaces this process by the shell that runs the rewritten text, if the text has a call of pelton. Returns only on
@@ -34,6 +34,23 @@ pub fn or_called_script(
         None => matches!(plan, Plan::Steps(_)),
     };
     if has_pipelines { script } else { source }
+}
+
+/// Returns how many of a script's pipelines run natively, at least in part, and how many there are.
+pub fn native_pipelines(request: &Request, plan: &Plan, environment: &Environment) -> (usize, usize) {
+    let (switches, passes) = (SwitchArgs::default(), PassArgs::default());
+    match rewritten(request, plan, environment, &switches, &passes) {
+        Some(Ok(rewritten)) => {
+            let called = rewritten.pipelines.iter().filter(|one| one.called > 0);
+            (called.count(), rewritten.pipelines.len())
+        }
+        Some(Err(_)) => (0, 0),
+        None => {
+            let explained = pelton_run::explain(plan, request, environment, &Switches::default(), false);
+            let native = explained.iter().filter(|one| one.planned.estimate().is_some());
+            (native.count(), explained.len())
+        }
+    }
 }
 
 /// Returns the rewritten text, or why it stays as it is; `None` if pelton runs all of it anyway, or does not model its

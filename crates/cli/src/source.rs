@@ -3,7 +3,7 @@
 use crate::args::Cli;
 use crate::diagnose::{self, Severity};
 use crate::failure::{Failure, plain};
-use crate::misunderstood::{self, as_word};
+use crate::misunderstood;
 use crate::shared_options::SourceArgs;
 use crate::terminal::{self, Look};
 use clap::CommandFactory;
@@ -49,9 +49,15 @@ impl Source {
         }
     }
 
-    /// Returns the script that it calls and does nothing else, if it does.
+    /// Returns the script that it calls and does nothing else, if it does. A tool that pelton knows is none, though many a
+    /// `sort` or `grep` is a script around the real one.
     pub fn called_script(&self, environment: &Environment) -> Option<Source> {
-        CalledScript::of(&self.words()?, environment)?.resolve(environment)
+        let words = self.words()?;
+        let name = Path::new(words.first()?).file_name()?.as_bytes();
+        if pelton_commands::lookup(name).is_some() {
+            return None;
+        }
+        CalledScript::of(&words, environment)?.resolve(environment)
     }
 }
 
@@ -222,13 +228,13 @@ pub fn script_by_its_shell(script: &[OsString], shell: Option<&OsStr>) -> Result
         Some(shell) => (shell.to_owned(), vec![]),
         None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
     };
-    Ok(typed([shell].iter().chain(&flags).chain(script)))
+    Ok(typed([shell].iter().chain(&flags).chain(script)).into())
 }
 
 /// Returns words as one would type them.
-pub fn typed<'a>(words: impl IntoIterator<Item = &'a OsString>) -> OsString {
-    let words: Vec<String> = words.into_iter().map(|word| as_word(&word.to_string_lossy())).collect();
-    words.join(" ").into()
+pub fn typed(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
+    let words = words.into_iter().map(|word| word.as_ref().to_string_lossy().into_owned());
+    pelton_record::typed(&words.collect::<Vec<_>>())
 }
 
 /// Whether a program of this name is a shell.

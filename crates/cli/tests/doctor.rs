@@ -277,6 +277,36 @@ fn healthy_sleepers() {
     Patient::python("import signal\nsignal.pause()").is_healthy("idle", "signal");
 }
 
+/// Everyone who waits for a pipeline is named, the process that was asked about too; and without a process id the pipeline
+/// is told of, though nothing in it is wrong.
+#[test]
+fn a_pipeline_that_stands_still_is_told_of_with_all_who_wait_for_it() {
+    let patient = Patient::bash("(true; (true; sleep 1000 | cat; true); true); true");
+    let asked = u64::from(patient.leader.id());
+    let start = Instant::now();
+    loop {
+        let told = patient.examine();
+        let waits = |told: &Value| -> Vec<u64> {
+            let findings = told["findings"].as_array().unwrap();
+            let waits = findings.iter().flat_map(|finding| finding["waits"].as_array().unwrap());
+            waits.map(|wait| wait["pid"].as_u64().unwrap()).collect()
+        };
+        let named = waits(&told);
+        if named.len() == 5 {
+            assert!(named.contains(&asked), "{asked}: {told:#}");
+            let out = Command::new(env!("CARGO_BIN_EXE_pelton")).args(["doctor", "--json"]).output().unwrap();
+            let own: Value = serde_json::from_slice(&out.stdout).unwrap();
+            // Other tests have newer ones.
+            let still =
+                own["findings"].as_array().unwrap().iter().filter(|one| one["health"] == "idle").count();
+            assert!(waits(&own).contains(&asked) || still >= 3, "{asked}: {own:#}");
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{told:#}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn healthy_workers() {
     Patient::bash("while :; do :; done | sort; :").is_healthy("slow", "slow_writer");

@@ -89,6 +89,10 @@ fn every_line_has_its_runs_and_its_share() {
         assert_eq!((last(&out.stdout), &out.stderr), (last(&plain.stdout), &plain.stderr), "{shell}");
         assert_eq!(out.status.code(), Some(3));
         assert_eq!(rows(&record), expected(), "{shell}");
+        // The same as one text, and as words.
+        for call in [&[format!("{shell} x.sh a").as_str()][..], &[shell, "x.sh", "a"]] {
+            assert_eq!(rows(&pelton(dir.path(), &[], call).1), expected(), "{call:?}");
+        }
         let lines = &record["lines"];
         let own: u64 =
             lines["rows"].as_array().unwrap().iter().map(|row| row["own_cpu_ns"].as_u64().unwrap()).sum();

@@ -136,6 +136,28 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
                 notes.push(format!("{who} ran inside {} as one row, because of {reason}", run.shell));
             }
         }
+        notes.extend((0..pipeline.stages.len()).filter_map(|row| temporary_files(pipeline, row)));
     }
     notes
+}
+
+/// A sort that kept less than this in temporary files is not mentioned.
+const LEAST_KEPT_BYTES: u64 = 10_000_000;
+
+/// Explains why a sort between two other stages reads more than it is given: what it keeps in temporary files, it writes and
+/// reads again.
+fn temporary_files(pipeline: &Pipeline, row: usize) -> Option<String> {
+    let sort = &pipeline.stages[row];
+    let given = pipeline.stages[row.checked_sub(1)?].cost.written_bytes?;
+    let is_sort = sort.text.split_whitespace().next() == Some("sort");
+    let kept = sort.cost.read_bytes?.saturating_sub(given);
+    let was_written = kept <= sort.cost.written_bytes?;
+    (is_sort && was_written && kept >= LEAST_KEPT_BYTES && kept >= given / 4).then(|| {
+        let number = pipeline.numbers(row).start().to_owned();
+        let megabytes = kept / 1_000_000;
+        format!(
+            "stage {number} (sort) wrote {megabytes} MB to temporary files and read them again; `sort -S 1G` keeps up to 1 GB in \
+             memory"
+        )
+    })
 }

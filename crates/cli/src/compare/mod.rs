@@ -71,7 +71,7 @@ fn by_pelton(arguments: &[OsString], environment: &Environment) -> OsString {
         Some(_) => "pelton".into(),
         None => std::env::current_exe().map_or_else(|_| "pelton".into(), std::path::PathBuf::into_os_string),
     };
-    source::typed(iter::once(&program).chain(arguments))
+    source::typed(iter::once(&program).chain(arguments)).into()
 }
 
 /// Writes the page of a comparison, with a run of each.

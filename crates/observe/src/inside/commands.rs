@@ -3,6 +3,7 @@
 use super::relations::Relations;
 use pelton_record::Cost;
 use pelton_record::inside::Command;
+use pelton_record::typed;
 use std::collections::HashMap;
 
 /// Returns a row for each program, the most expensive first.
@@ -18,7 +19,7 @@ pub fn commands(family: &Relations<'_>) -> Vec<Command> {
             let (cost, cheapest_cpu_ns) = (Cost::zero(), u64::MAX);
             rows.push(Command {
                 name,
-                text: member.words.join(" "),
+                text: typed(&member.words),
                 cost,
                 cheapest_cpu_ns,
                 ..Command::default()

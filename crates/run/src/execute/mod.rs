@@ -100,7 +100,7 @@ pub fn execute_command(
 ) -> io::Result<Execution> {
     let exec = command(words, environment)?;
     let program = exec.path.to_string_lossy().into_owned();
-    let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let text = pelton_record::typed(&words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>());
     let name = words[0].to_string_lossy();
     let name = name.rsplit('/').next().unwrap_or(&name).to_string();
     let mut runner = Runner::new(options.observing)?;

@@ -7,6 +7,7 @@ use super::outlook::Outlook;
 use super::stages::{Judge, expands_unquoted};
 use crate::shell::Shell;
 use pelton_record::Span;
+use pelton_record::quoted;
 use pelton_syntax::{Dialect, Nested, Redirect, RedirectKind, Stage, Word};
 
 /// How calls are written.
@@ -254,11 +255,6 @@ fn lines(gap: &str) -> Option<usize> {
         }
     }
     (bars == 1).then(|| gap.matches('\n').count())
-}
-
-/// Quotes a word for the shell.
-pub fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Applies all edits. They do not overlap; of two at one position, the one given first comes first.

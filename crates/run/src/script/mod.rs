@@ -30,10 +30,11 @@ use crate::lookup::Programs;
 use crate::native::files::SMALL_LIMIT_BYTES;
 use crate::plan::{ListItem, Plan, Request, system_lacks};
 
-pub use calls::{Caller, quoted};
+pub use calls::Caller;
 use calls::{Edit, Writer};
 pub use launch::start;
 use pelton_record::Span;
+pub use pelton_record::quoted;
 use pelton_syntax::{self as syntax, Command, Dialect, Nested, Script};
 use pelton_sys::limits;
 use refuse::ShellEffects;

@@ -1,0 +1,41 @@
+//! Commands as one would type them: how records show the words of a process.
+
+use std::borrow::Cow;
+
+/// Returns a word so that a shell reads it as it is: within quotes, unless it needs none.
+pub fn typed_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(quoted(word)),
+    }
+}
+
+/// Returns a word within single quotes, which a shell reads as it is.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Returns a command as one would type it. A single word is left as it is: many programs replace all of theirs by a title.
+pub fn typed(words: &[impl AsRef<str>]) -> String {
+    match words {
+        [title] => title.as_ref().to_owned(),
+        _ => words.iter().map(|word| typed_word(word.as_ref())).collect::<Vec<_>>().join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_read_them_otherwise() {
+        assert_eq!(
+            typed(&["awk", "-F,", "{print $1}", "a b", "it's", ""]),
+            r"awk -F, '{print $1}' 'a b' 'it'\''s' ''"
+        );
+        assert_eq!(typed(&["grep", "-c", "x", "/var/log/a-1.log"]), "grep -c x /var/log/a-1.log");
+        assert_eq!(typed(&["postgres: writer process"]), "postgres: writer process");
+        assert_eq!(typed(&[""; 0]), "");
+    }
+}
