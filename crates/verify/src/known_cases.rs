@@ -42,6 +42,16 @@ pub fn all() -> Vec<Case> {
         case("gawk", &[b"{n = gsub(/foo|\\B/, \"X\"); print n, $0}"], b"foo bar\nfoo barb foo"),
         case("gawk", &[b"{n = gsub(/fo|\\y/, \"<&>\"); print n, $0}"], b"foo a b\na foo"),
         case("gawk", &[b"{print gensub(/fo|\\y/, \"<&>\", \"g\")}"], b"foo a b\na foo"),
+        // To gawk a regular expression is the one before it at the same place if it is the same number.
+        case("gawk", &[b"{print \"1\" ~ $1}", b"one"], b"").file("one", b"1\n1.0\n01\n2\n1e0\n"),
+        case("gawk", &[b"{x = \"1\"; print gsub($1, \"<&>\", x), x, match(\"1\", $1)}", b"one"], b"")
+            .file("one", b"1\n01\n1\n"),
+        case("gawk", &[b"{p[$1]; for (k in p) if ($0 ~ k) n++} {print n}", b"one"], b"").file("one", b"1e0\n1\n"),
+        case("gawk", &[b"BEGIN {for (i = 0; i < 3; i++) {print \"abc\" ~ x; x = 0}}"], b""),
+        case("gawk", &[b"function f(s, r) {return s ~ r} {print f(\"1.0\", $1), f(\"a\", NR > 2 ? 0 : x)}", b"one"], b"")
+            .file("one", b"0.1\n.1\n1\n1.0\nx\n01\n"),
+        case("gawk", &[b"{x = .1 + $1 / 1e9; print x, \"0.1\" ~ x, \"0.10\" ~ $2}", b"one"], b"")
+            .file("one", b"1 0.1\n2 0.1\n3 0.100000001\n"),
         // Before the real grep continues with -q or -l, no lines are needed to count.
         case("grep", &[b"-q", b"-n", b"^.*$"], b"\x99\n\xfd").utf8(),
         case("grep", &[b"-b", b"-q", b"-x", b".*"], b"\x99\n\xfd").utf8(),

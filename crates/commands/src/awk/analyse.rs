@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::Accept;
 
+use super::Dialect;
 use super::can_fail::Failures;
+use super::compile_made;
 use super::effects::{Looker, Thing, Uses};
 use super::names::{Names, Owner, bodies, patterns};
 use super::tree::{Builtin, Expr, Pattern, Program, Statement};
@@ -50,9 +52,17 @@ pub(super) struct Analysis {
     pub(super) has_end: bool,
 }
 
+/// What gawk keeps of a regular expression that is a number, as one of [`Analysis::carried`].
+const COMPILED_NUMBER: &str = "a regular expression that is a number";
+
 /// Analyses a program; `variables` are set on the command line. Declines unbounded programs, and results that
 /// depend on an unknown order.
-pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Vec<u8>)]) -> Accept<Analysis> {
+pub(super) fn analyse(
+    program: &Program,
+    names: &Names,
+    variables: &[(String, Vec<u8>)],
+    dialect: Dialect,
+) -> Accept<Analysis> {
     let failures = Failures::of(program, variables);
     let mut looker = Looker::new(program, names, &failures)?;
     let all = everything(program, &mut looker)?;
@@ -78,6 +88,12 @@ pub(super) fn analyse(program: &Program, names: &Names, variables: &[(String, Ve
     written.extend(main.makes.intersection(&keys_matter).cloned());
     written.remove(&Thing::Record);
     analysis.carried = carried(program, &mut looker, &written)?;
+    let is_written = |name: &str| {
+        written.iter().any(|thing| matches!(thing, Thing::Variable(_, written) if written == name))
+    };
+    if dialect.is_gawk() && compile_made::may_be_numbers(program, is_written) {
+        analysis.carried.push(COMPILED_NUMBER.to_owned());
+    }
     let mut end = Uses::default();
     for statement in program.end.iter().flatten() {
         super::effects::merge(&mut end, looker.statement(Owner::Program, statement)?);

@@ -48,6 +48,25 @@ fn pattern_of(expr: &Expr) -> Option<&Expr> {
     }
 }
 
+/// Whether gawk may take an expression for the number of the one that it compiled for an earlier record at the same place
+/// (`check_number` in [`made_pattern`](super::made_pattern)). `is_written`: whether a variable changes from record to record.
+pub(super) fn may_be_numbers(program: &Program, is_written: impl Fn(&str) -> bool) -> bool {
+    let is_parameter = |name: &str| {
+        program.functions.iter().any(|function| function.parameters.iter().any(|parameter| parameter == name))
+    };
+    let varies = |name: &str| matches!(name, "NR" | "FNR" | "NF") || is_parameter(name) || is_written(name);
+    any_expr(program, |expr| pattern_of(expr).is_some_and(|pattern| may_be_number(pattern, &varies)))
+}
+
+fn may_be_number(expr: &Expr, varies: &impl Fn(&str) -> bool) -> bool {
+    match expr.bare() {
+        Expr::Name(name) => varies(name),
+        Expr::If(_, yes, no) => may_be_number(yes, varies) || may_be_number(no, varies),
+        Expr::Number(_) | Expr::Regex(_) => false,
+        other => !other.is_text(),
+    }
+}
+
 /// Whether evaluating it changes nothing, and it is a string or a number.
 fn is_plain(expr: &Expr) -> bool {
     let is_plain_here = |part: &Expr| match part {

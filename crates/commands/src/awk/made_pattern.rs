@@ -17,7 +17,9 @@ use super::exact_patterns;
 use super::fields::Separator;
 use super::gawk;
 use super::machine::{Machine, Ran, Stop};
+use super::number;
 use super::pattern::{Pattern, Purpose};
+use super::value::Value;
 
 /// Longer texts are left to the real awk.
 const TEXT_MAX: usize = 1000;
@@ -106,6 +108,8 @@ pub(super) struct MadePatterns {
     known: HashMap<(Kind, Vec<u8>), Compiled>,
     /// The latest text of each place in the program.
     latest: Vec<Option<(Vec<u8>, Compiled)>>,
+    /// In gawk, the text that each place has compiled, and its number if it is the text of one.
+    compiled: Vec<Option<(Vec<u8>, Option<f64>)>>,
     /// For each place that is a loop over keys, the number of keys that were compiled.
     keys: Vec<usize>,
     /// The numbers of patterns and separators that are constants.
@@ -118,6 +122,7 @@ impl MadePatterns {
             limits,
             known: HashMap::new(),
             latest: vec![None; slots],
+            compiled: vec![None; if limits.dialect.is_gawk() { slots } else { 0 }],
             keys: vec![0; slots],
             constants: (patterns, separators),
         }
@@ -180,9 +185,36 @@ impl Machine {
     /// Searches for an expression that is made now. Returns the number that the function or operator gives.
     pub(super) fn search(&mut self, made: &Made) -> Ran<f64> {
         let text = self.text(&made.by)?;
-        let found = self.search_for(made, &text);
+        let found = self.check_number(made, &text).and_then(|()| self.search_for(made, &text));
         self.give_back(text);
         found
+    }
+
+    /// Gawk does not compile a text again whose number is that of the text which the same place has compiled: `1.0` behind `1`
+    /// is still `1` (re_update in its re.c compares values). Leaves the program to it then.
+    fn check_number(&mut self, made: &Made, text: &[u8]) -> Ran<()> {
+        let number = match self.made.compiled.get(made.slot) {
+            None => return Ok(()),
+            Some(Some((compiled, None))) if compiled == text => return Ok(()),
+            Some(_) => match self.value(&made.by)? {
+                _ if text.is_empty() => Some(0.0),
+                Value::Unset => Some(0.0),
+                Value::Number(number) => Some(number),
+                // Keys of arrays are numbers to it as well, though strings to a comparison.
+                Value::Input(text) | Value::Text(text) => number::looks_like(text.bytes()),
+            },
+        };
+        let compiled = &mut self.made.compiled[made.slot];
+        match compiled {
+            Some((same, known)) if same == text => *known = number.or(*known),
+            Some((_, Some(known)))
+                if number.is_some_and(|number| number == *known || number.is_nan() && known.is_nan()) =>
+            {
+                return Err(Stop::Again);
+            }
+            _ => *compiled = Some((text.to_vec(), number)),
+        }
+        Ok(())
     }
 
     fn search_for(&mut self, made: &Made, text: &[u8]) -> Ran<f64> {

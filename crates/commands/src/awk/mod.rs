@@ -273,7 +273,7 @@ fn accept_as(
     let read_files = read_lines::files(&program, &line, dialect, lookup)?;
     let sets_no_records = line.variables.iter().any(|(name, value)| name == "RS" && value.is_empty());
     let ahead = next_record::of_program(&program, line.inputs.len(), sets_no_records)?;
-    let analysis = analyse::analyse(&program, &names, &line.variables)?;
+    let analysis = analyse::analyse(&program, &names, &line.variables, dialect)?;
     let fraction_arrays = match dialect.is_gawk() {
         true => fractional_keys::arrays(&program, &line.variables),
         false => BTreeSet::new(),

@@ -98,7 +98,7 @@ pub(crate) fn stateless(args: &[Vec<u8>], context: &Context) -> Accept<Stateless
 fn alone(program: &Program, line: &Line, dialect: Dialect) -> Accept<bool> {
     let names = Names::of(program)?;
     names.check_lengths(program, dialect)?;
-    let analysis = analyse::analyse(program, &names, &line.variables)?;
+    let analysis = analyse::analyse(program, &names, &line.variables, dialect)?;
     if analysis.has_end || program.rules.is_empty() {
         return Declined::because("END, or nothing that is done for each record");
     }

@@ -25,8 +25,8 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
     let is_odd = rng.chance(25);
     // A pipe cannot be read again.
     case.piped = false;
-    case.stdin = words(rng, is_odd);
-    case.files.iter_mut().for_each(|(_, content)| *content = words(rng, is_odd));
+    case.stdin = words(rng, command, is_odd);
+    case.files.iter_mut().for_each(|(_, content)| *content = words(rng, command, is_odd));
     case
 }
 
@@ -34,7 +34,7 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
 const WORDS: &[&[u8]] = &[
     b"a", b"b", b"ab", b"abc", b"a.c", b"^a", b"b$", b"[ab]", b"[0-9]+", b"a|b", b"x", b"1", b"10", b"a*",
     b".", b".*", b",", b":", b"|", b"foo", b"key=1", b"^$", b"ab?c", b"(a|b)c", b"[^a]", b"a+b", b"B", b"-",
-    b"a/b", b"1.5",
+    b"a/b", b"1.5", b"01", b"1.0", b"1e0", b"0", b"00", b"+1",
 ];
 
 /// Words that are none, or of which awks have their own opinion.
@@ -78,7 +78,7 @@ const ODD_WORDS: &[&[u8]] = &[
     b"\\\\",
 ];
 
-fn words(rng: &mut Rng, is_odd: bool) -> Vec<u8> {
+fn words(rng: &mut Rng, command: &str, is_odd: bool) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..rng.pick(&[0, 1, 2, 3, 5, 8, 20]) {
         for at in 0..rng.pick(&[0, 1, 2, 2, 3, 4]) {
@@ -86,7 +86,10 @@ fn words(rng: &mut Rng, is_odd: bool) -> Vec<u8> {
                 text.extend_from_slice(rng.pick(&[b" ", b" ", b" ", b",", b":", b"  "]));
             }
             let choices = if is_odd && rng.chance(15) { ODD_WORDS } else { WORDS };
-            text.extend_from_slice(rng.pick(choices));
+            let word: &[u8] = rng.pick(choices);
+            // The one true awk reads on behind the end of an expression that ends with a lone backslash.
+            let is_cut = word.ends_with(b"\\") && !word.ends_with(b"\\\\");
+            text.extend_from_slice(if is_cut && command == "original-awk" { b"a" } else { word });
         }
         text.push(b'\n');
     }
