@@ -81,12 +81,19 @@ impl<'a> CalledScript<'a> {
             && !file.as_bytes().starts_with(b"-")
         {
             let file = Path::new(file).to_owned();
-            return Some(CalledScript { file, shell: first.clone(), flags: vec![], arguments });
+            let script = CalledScript { file, shell: first.clone(), flags: vec![], arguments };
+            return script.is_plain_file().then_some(script);
         }
         let exec = pelton_run::command(words, environment).ok()?;
         let file = Path::new(OsStr::from_bytes(exec.path.as_bytes())).to_owned();
-        let (shell, flags) = interpreter(&beginning(&file)?)?;
+        let (shell, flags) = interpreter_of_system(&beginning(&file)?)?;
         Some(CalledScript { file, shell, flags, arguments: rest })
+    }
+
+    /// Whether reading it takes nothing from its shell, as reading a FIFO or a descriptor would.
+    fn is_plain_file(&self) -> bool {
+        let is_descriptor = ["/dev", "/proc"].iter().any(|folder| self.file.starts_with(folder));
+        !is_descriptor && std::fs::metadata(&self.file).is_ok_and(|metadata| metadata.is_file())
     }
 
     /// Reads and plans it, as `-f` does. `None` if it cannot be read, holds no text, or is no shell's: whoever called it
@@ -210,6 +217,22 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     }
     let name = Path::new(path).file_name()?.as_bytes();
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
+}
+
+/// Returns the shell, with its option if any, that the system starts for a script: it takes all behind the program for one
+/// argument (execve(2)). `None` if that is no shell, or what is meant and what the system does differ.
+fn interpreter_of_system(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
+    let line = script.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok().filter(|line| !line.contains('\r'))?;
+    let words: Vec<&str> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
+    let (shell, flags) = match words.as_slice() {
+        ["/usr/bin/env" | "/bin/env", shell] => (*shell, vec![]),
+        [shell] => (*shell, vec![]),
+        [shell, flag] => (*shell, vec![OsString::from(flag)]),
+        _ => return None,
+    };
+    let is_found = shell.starts_with('/') || words.len() == 2 && flags.is_empty();
+    (is_found && is_shell(Path::new(shell).file_name()?.as_bytes())).then(|| (shell.into(), flags))
 }
 
 /// Returns the bytes of a file in which a `#!` line stands.

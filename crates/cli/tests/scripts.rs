@@ -600,6 +600,51 @@ fn a_script_that_is_called_runs_as_one_that_is_given() {
     }
 }
 
+/// What the system or the shell would refuse, or read from elsewhere, is left to them.
+#[test]
+fn what_is_no_plain_call_of_a_script_is_left_to_the_shell() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "sort -r \"$0\" | head -n 2\necho $- | tr a-z A-Z | cat\n";
+    let lines = [
+        ("crlf", "#!/bin/bash\r"),
+        ("env", "#!/usr/bin/env bash -e"),
+        ("flags", "#!/bin/bash -e -u"),
+        ("missing", "#!/nosuch/bash"),
+        ("relative", "#!bash"),
+        ("none", "echo no"),
+        ("spaces", "#!  /bin/bash \t-e  "),
+    ];
+    for (name, line) in lines {
+        let file = folder.path().join(name);
+        std::fs::write(&file, format!("{line}\n{body}")).expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("allowed");
+    }
+    std::fs::write(folder.path().join("plain"), body).expect("written");
+    let output = |argv: &[&str]| {
+        let out =
+            Command::new(argv[0]).args(&argv[1..]).current_dir(folder.path()).output().expect("it runs");
+        (String::from_utf8_lossy(&out.stdout).into_owned(), out.stderr, out.status.code())
+    };
+    let calls = lines.iter().map(|(name, _)| format!("./{name}")).chain(
+        [
+            "./plain",
+            "bash nosuch",
+            "bash .",
+            "bash /dev/stdin < plain",
+            "cat plain | bash /dev/fd/0",
+            "bash <(cat plain)",
+        ]
+        .map(str::to_owned),
+    );
+    for call in calls {
+        assert_eq!(output(&[PELTON, "run", &call]), output(&["bash", "-c", &call]), "{call}");
+    }
+    // A FIFO is read once, by the shell.
+    let script = "mkfifo p; (echo 'echo b a | tr a-z A-Z' > p &); \"$0\" run 'bash p'";
+    assert_eq!(output(&["bash", "-c", script, PELTON]).0, "B A\n");
+}
+
 #[test]
 fn a_script_can_name_pelton_in_its_first_line() {
     let outcome = run(
