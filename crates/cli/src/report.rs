@@ -127,10 +127,12 @@ struct Checked {
 /// in than its own.
 fn without_lines(words: &str) -> String {
     let mut kept = String::new();
-    let mut is_own = false;
-    for line in words.lines() {
-        is_own |= [DIFFERS, AGREES].iter().any(|start| line.starts_with(start));
-        match is_own && !line.starts_with(QUOTED) {
+    let is_verdict = |line: &&str| [DIFFERS, AGREES].iter().any(|start| line.starts_with(start));
+    // The text may have said the like.
+    let own = words.lines().count()
+        - words.lines().rev().position(|line| is_verdict(&line)).map_or(0, |after| after + 1);
+    for (at, line) in words.lines().enumerate() {
+        match at >= own && !line.starts_with(QUOTED) {
             true => kept += &format!("{line}\n"),
             false if kept.ends_with(LEFT_OUT) => {}
             false => kept += LEFT_OUT,

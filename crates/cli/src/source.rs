@@ -100,8 +100,9 @@ impl<'a> CalledScript<'a> {
     /// finds out why.
     fn resolve(self, environment: &Environment) -> Option<Source> {
         let text = std::fs::read(&self.file).ok().filter(|text| !text.contains(&0))?;
+        let text = String::from_utf8(text).ok().filter(|text| !depends_on_its_call(text))?;
         let request = Request {
-            text: String::from_utf8(text).ok()?.into(),
+            text: text.into(),
             name: self.file.as_os_str().to_owned(),
             args: self.arguments.to_vec(),
             script: Some(self.file),
@@ -219,6 +220,20 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
 }
 
+/// Whether a script may ask for its own name as a process, which is the shell's if the shell is given the script, for the
+/// `$_` that it was started with, or write into its own file.
+fn depends_on_its_call(script: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "_-".contains(c);
+    let mut words = script.split(|c: char| !is_part(c));
+    script.contains("$_")
+        || script.contains("${_")
+        || script.contains("/proc")
+        || script.replace([' ', '"', '{'], "").contains(">$0")
+        || words.any(|word| {
+            matches!(word, "comm" | "ps" | "pgrep" | "pkill" | "pidof" | "killall" | "pidwait" | "top")
+        })
+}
+
 /// Returns the shell, with its option if any, that the system starts for a script: it takes all behind the program for one
 /// argument (execve(2)). `None` if that is no shell, or what is meant and what the system does differ.
 fn interpreter_of_system(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
@@ -251,7 +266,9 @@ pub fn script_by_its_shell(script: &[OsString], shell: Option<&OsStr>) -> Result
         Some(shell) => (shell.to_owned(), vec![]),
         None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
     };
-    Ok(typed([shell].iter().chain(&flags).chain(script)).into())
+    let is_option = script[0].as_bytes().starts_with(b"-");
+    let end_of_options = is_option.then(|| OsString::from("--"));
+    Ok(typed([shell].iter().chain(&flags).chain(&end_of_options).chain(script)).into())
 }
 
 /// Returns words as one would type them.

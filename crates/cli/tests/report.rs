@@ -55,7 +55,7 @@ fn a_difference_is_found_in_the_shortest_part() {
 #[test]
 fn without_lines_nothing_of_the_output_or_the_messages_is_told() {
     let dir = tempfile::tempdir().expect("a directory");
-    let script = "test -e seen && echo SECRET2 && exit; echo SECRET1; echo SECRET3 >&2; echo > seen\n";
+    let script = "test -e seen && echo SECRET2 && exit; echo SECRET1; echo SECRET3 >&2; echo pelton: checked: SECRET4 >&2; echo SECRET5 >&2; echo > seen\n";
     let said = |options: &[&str]| {
         std::fs::write(dir.path().join("once"), script).expect("written");
         let _ = std::fs::remove_file(dir.path().join("seen"));

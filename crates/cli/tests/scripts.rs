@@ -614,6 +614,8 @@ fn what_is_no_plain_call_of_a_script_is_left_to_the_shell() {
         ("relative", "#!bash"),
         ("none", "echo no"),
         ("spaces", "#!  /bin/bash \t-e  "),
+        ("name", "#!/bin/bash\nps -o comm= -p $$ | cat"),
+        ("underscore", "#!/bin/bash\necho $_ | cat"),
     ];
     for (name, line) in lines {
         let file = folder.path().join(name);

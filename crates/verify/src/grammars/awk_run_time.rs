@@ -87,8 +87,9 @@ fn words(rng: &mut Rng, command: &str, is_odd: bool) -> Vec<u8> {
             }
             let choices = if is_odd && rng.chance(15) { ODD_WORDS } else { WORDS };
             let word: &[u8] = rng.pick(choices);
-            // The one true awk reads on behind the end of an expression that ends with a lone backslash.
-            let is_cut = word.ends_with(b"\\") && !word.ends_with(b"\\\\");
+            // The one true awk reads on behind the end of an expression that ends with a lone backslash, as a part of such a
+            // word may.
+            let is_cut = word.contains(&b'\\');
             text.extend_from_slice(if is_cut && command == "original-awk" { b"a" } else { word });
         }
         text.push(b'\n');
