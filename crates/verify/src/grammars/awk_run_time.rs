@@ -85,12 +85,10 @@ fn words(rng: &mut Rng, command: &str, is_odd: bool) -> Vec<u8> {
             if at > 0 {
                 text.extend_from_slice(rng.pick(&[b" ", b" ", b" ", b",", b":", b"  "]));
             }
-            let choices = if is_odd && rng.chance(15) { ODD_WORDS } else { WORDS };
-            let word: &[u8] = rng.pick(choices);
-            // The one true awk reads on behind the end of an expression that ends with a lone backslash, as a part of such a
-            // word may.
-            let is_cut = word.contains(&b'\\');
-            text.extend_from_slice(if is_cut && command == "original-awk" { b"a" } else { word });
+            // The last ones are numbers that are written otherwise, which only gawk takes for the same expression.
+            let regular = if command == "gawk" { WORDS } else { &WORDS[..WORDS.len() - 6] };
+            let choices = if is_odd && rng.chance(15) { ODD_WORDS } else { regular };
+            text.extend_from_slice(rng.pick(choices));
         }
         text.push(b'\n');
     }
