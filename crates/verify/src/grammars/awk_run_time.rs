@@ -19,7 +19,12 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         2 | 3 => "@O",
         _ => "@I",
     };
-    args.push(filled(rng, program, HOLES).into_bytes());
+    let mut program = filled(rng, program, HOLES);
+    // The one true awk reads on behind the end of such a format, and of an expression that ends with a lone backslash.
+    if command == "original-awk" {
+        program = program.replace("%z", "%d").replace("\"%\"", "\"%d\"");
+    }
+    args.push(program.into_bytes());
     let mut case = on_files(rng, command, args);
     // Words that are no expressions come to few programs, or most of them would only be run again.
     let is_odd = rng.chance(25);
@@ -88,7 +93,9 @@ fn words(rng: &mut Rng, command: &str, is_odd: bool) -> Vec<u8> {
             // The last ones are numbers that are written otherwise, which only gawk takes for the same expression.
             let regular = if command == "gawk" { WORDS } else { &WORDS[..WORDS.len() - 6] };
             let choices = if is_odd && rng.chance(15) { ODD_WORDS } else { regular };
-            text.extend_from_slice(rng.pick(choices));
+            let word: &[u8] = rng.pick(choices);
+            let is_cut = command == "original-awk" && word.contains(&b'\\');
+            text.extend_from_slice(if is_cut { b"a" } else { word });
         }
         text.push(b'\n');
     }
