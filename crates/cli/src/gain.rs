@@ -17,7 +17,8 @@ const LARGEST_SHARE: f64 = 0.7;
 /// at known costs. Those of kernels were measured on a slow machine, so the run takes less as a rule (`bench pipelines`).
 /// Returns whether it does.
 pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool {
-    let Some(advice) = advice_for(run, source, environment) else { return false };
+    let advice = advice_for(run, source, environment).or_else(|| script_advice(run, source, environment));
+    let Some(advice) = advice else { return false };
     // Of a script, the verdict on the pipelines in it is shown.
     let inside = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
     let inside = inside.filter_map(|stage| stage.inside.as_mut());
@@ -27,25 +28,16 @@ pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool
 }
 
 fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
-    if let Some(script) = script_of(source, environment) {
-        return script_advice(run, script.as_ref().unwrap_or(source), environment);
-    }
     let Saving { cpu_ns, wanted_ns, ratio } = saving(run, source, environment)?;
     advice(cpu_ns, wanted_ns, run.wall_ns, ratio)
 }
 
-/// Returns the script that the source calls, or `Some(None)` if it is one.
-fn script_of(source: &Source, environment: &Environment) -> Option<Option<Source>> {
-    match source {
-        Source::Text(request, _) if request.script.is_some() => Some(None),
-        _ => source.called_script(environment).map(Some),
-    }
-}
-
 /// Advises to use `pelton run` for a script that computes in pipelines that would run natively. Its commands outside of
 /// pipelines stay as they are, so nothing is promised of the whole.
-fn script_advice(run: &Run, script: &Source, environment: &Environment) -> Option<String> {
-    let Source::Text(request, plan) = script else { return None };
+fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
+    let called = source.called_script(environment);
+    let Source::Text(request, plan) = called.as_ref().unwrap_or(source) else { return None };
+    request.script.as_ref()?;
     let inside = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
     let inside = inside.flat_map(|stage| stage.inside.iter().flat_map(|inside| &inside.pipelines));
     let inside = inside.filter(|inner| inner.within.is_none()).map(|inner| &inner.pipeline);

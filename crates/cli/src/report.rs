@@ -1,5 +1,6 @@
 //! `pelton report`: what the developers need to know of a text for which pelton and the shell differ.
 
+use crate::check::{AGREES, CHANGES_BY_ITSELF, DIFFERS};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output;
@@ -20,7 +21,8 @@ use std::process::{Command, Stdio};
 /// The text is run by pelton and by the shell, as `pelton run --check` does, and then shorter parts of it. The report names
 /// the difference, the shortest part that still has it, the rule or kernel that causes it, the plan, and the versions of
 /// pelton, the shell and the tools. It holds the text, the first lines that differ, and the variables of the locale;
-/// please read it before you send it; --without-lines leaves those lines out. Standard input, if it is no terminal, is read to its end first.
+/// please read it before you send it; --without-lines leaves those lines out. Standard input, if it is no terminal, is read
+/// to its end first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -104,7 +106,7 @@ the difference. pelton sends nothing by itself, and has no public address yet: g
 fn told(whole: &Checked) -> &'static str {
     match whole.differs {
         true => "pelton: there is a difference; the end of the report says what to do with it\n",
-        false if whole.words.contains(crate::check::CHANGES_BY_ITSELF) => {
+        false if whole.words.contains(CHANGES_BY_ITSELF) => {
             "pelton: the text prints something else each time, also without pelton: there is nothing to send\n"
         }
         false => {
@@ -126,12 +128,12 @@ struct Checked {
 /// Returns what a check says without what the text said before it, and without the lines that it quotes; these stand further
 /// in than its own.
 fn without_lines(words: &str) -> String {
+    let lines: Vec<&str> = words.lines().collect();
+    // The text may have said the like before.
+    let own = lines.iter().rposition(|line| line.starts_with(DIFFERS) || line.starts_with(AGREES));
+    let own = own.unwrap_or(lines.len());
     let mut kept = String::new();
-    let is_verdict = |line: &&str| [DIFFERS, AGREES].iter().any(|start| line.starts_with(start));
-    // The text may have said the like.
-    let own = words.lines().count()
-        - words.lines().rev().position(|line| is_verdict(&line)).map_or(0, |after| after + 1);
-    for (at, line) in words.lines().enumerate() {
+    for (at, line) in lines.into_iter().enumerate() {
         match at >= own && !line.starts_with(QUOTED) {
             true => kept += &format!("{line}\n"),
             false if kept.ends_with(LEFT_OUT) => {}
@@ -141,9 +143,6 @@ fn without_lines(words: &str) -> String {
     kept
 }
 
-/// What the verdict of a check begins with.
-const DIFFERS: &str = "pelton: this is not what";
-const AGREES: &str = "pelton: checked:";
 const QUOTED: &str = "    ";
 const LEFT_OUT: &str = "    (left out)\n";
 
@@ -165,7 +164,7 @@ impl Checks<'_> {
         let (is_other, is_same) = (says(DIFFERS), says(AGREES));
         let is_refused = !is_other && !is_same;
         let words = if self.args.without_lines && !is_refused { without_lines(&words) } else { words };
-        let differs = is_other && !words.contains(crate::check::CHANGES_BY_ITSELF);
+        let differs = is_other && !words.contains(CHANGES_BY_ITSELF);
         Ok(Checked { text: text.clone(), differs, is_refused, words })
     }
 
@@ -260,7 +259,7 @@ fn markdown(
     section(&mut text, "The text", "sh", &whole.text.to_string_lossy());
     let found = match whole.differs {
         true => "What differs",
-        false if whole.words.contains(crate::check::CHANGES_BY_ITSELF) => "It changes from run to run",
+        false if whole.words.contains(CHANGES_BY_ITSELF) => "It changes from run to run",
         false => "No difference was found",
     };
     section(&mut text, found, "text", &whole.words);

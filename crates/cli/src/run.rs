@@ -10,6 +10,7 @@ use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::workers::OnArgs;
 use crate::{check, misunderstood, progress, scripts, stateless, strict, time, workers};
+use pelton_run::script::{self, may_hold_pipelines};
 use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};
 
 /// Runs `pelton run`.
@@ -45,9 +46,17 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
     if args.check {
         return check::run(args, &source, &environment);
     }
-    let source = match args.faithful {
-        true => source,
-        false => scripts::or_called_script(source, &environment, &args.switches, &args.passes),
+    let called = (!args.faithful).then(|| source.called_script(&environment)).flatten();
+    let source = match called {
+        Some(Source::Text(request, plan)) if !may_hold_pipelines(&plan) => Source::Text(request, plan),
+        // Its shell runs it with calls of pelton; without any, it is called as it is.
+        Some(Source::Text(request, plan)) if !args.stats && !args.progress => {
+            match rewritten_by_its_shell(&request, &plan, &environment, args, color) {
+                Some(failure) => return Err(failure),
+                None => source,
+            }
+        }
+        _ => source,
     };
     if args.stats {
         return stats(args, &source, &environment, color);
@@ -64,13 +73,13 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
             Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))
         }
         Source::Text(request, plan) => {
-            if terminal::stderr_is_terminal() {
-                source::warn_of_missing(&request, &plan, &environment, Look::of_stderr(color));
+            if !args.faithful
+                && !args.progress
+                && let Some(failure) = rewritten_by_its_shell(&request, &plan, &environment, args, color)
+            {
+                return Err(failure);
             }
-            let start = || scripts::start(&request, &plan, &environment, &args.switches, &args.passes);
-            if let Some(error) = (!args.faithful && !args.progress).then(start).flatten() {
-                return Err(cannot_start(&request, &error));
-            }
+            warn_of_missing(&request, &plan, &environment, color);
             let progress: Option<pelton_run::ShowProgress> = args.progress.then_some(progress::show);
             let options =
                 Options { observing: Observing::No, native: native(args)?, progress, ..Options::FAITHFULLY };
@@ -80,6 +89,30 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
                 None => Ok(ending(&execution)),
             }
         }
+    }
+}
+
+/// Replaces this process by the shell that runs the text with calls of pelton, if it has any. Returns only on failure, or
+/// without calls.
+fn rewritten_by_its_shell(
+    request: &Request,
+    plan: &Plan,
+    environment: &Environment,
+    args: &RunArgs,
+    color: When,
+) -> Option<Failure> {
+    let rewritten = scripts::rewritten(request, plan, environment, &args.switches, &args.passes)?.ok()?;
+    if !rewritten.has_calls() {
+        return None;
+    }
+    warn_of_missing(request, plan, environment, color);
+    script::start(&rewritten, request, environment).map(|error| cannot_start(request, &error))
+}
+
+/// Warns on a terminal of commands that there are not.
+fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment, color: When) {
+    if terminal::stderr_is_terminal() {
+        source::warn_of_missing(request, plan, environment, Look::of_stderr(color));
     }
 }
 
@@ -143,10 +176,8 @@ fn cannot_start(request: &Request, error: &std::io::Error) -> Failure {
 fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When) -> Result<Ending, Failure> {
     let native = native(args)?;
     let place = OutputTarget::prepare(args.report.output.as_deref())?;
-    if let Source::Text(request, plan) = source
-        && terminal::stderr_is_terminal()
-    {
-        source::warn_of_missing(request, plan, environment, Look::of_stderr(color));
+    if let Source::Text(request, plan) = source {
+        warn_of_missing(request, plan, environment, color);
     }
     let measured = time::measure(source, environment, Options { native, ..Options::FAITHFULLY })?;
     time::show(place, &args.report, color, &measured.run)?;

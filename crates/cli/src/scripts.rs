@@ -1,40 +1,9 @@
 //! Texts that the shell runs with calls of pelton in place of pipelines.
 
 use crate::shared_options::{PassArgs, SwitchArgs};
-use crate::source::Source;
 use pelton_run::script::{self, Caller, Rewritten};
 use pelton_run::{Environment, Plan, Request, Switches};
 use std::hash::{BuildHasher, RandomState};
-
-/// Replaces this process by the shell that runs the rewritten text, if the text has a call of pelton. Returns only on
-/// failure.
-pub fn start(
-    request: &Request,
-    plan: &Plan,
-    environment: &Environment,
-    switches: &SwitchArgs,
-    passes: &PassArgs,
-) -> Option<std::io::Error> {
-    let rewritten = rewritten(request, plan, environment, switches, passes)?.ok()?;
-    rewritten.has_calls().then(|| script::start(&rewritten, request, environment)).flatten()
-}
-
-/// Returns the script that the source calls and does nothing else, if pelton would run pipelines of that script; else the
-/// source.
-pub fn or_called_script(
-    source: Source,
-    environment: &Environment,
-    switches: &SwitchArgs,
-    passes: &PassArgs,
-) -> Source {
-    let Some(script) = source.called_script(environment) else { return source };
-    let Source::Text(request, plan) = &script else { return source };
-    let has_pipelines = match rewritten(request, plan, environment, switches, passes) {
-        Some(rewritten) => rewritten.is_ok_and(|rewritten| rewritten.has_calls()),
-        None => matches!(plan, Plan::Steps(_)),
-    };
-    if has_pipelines { script } else { source }
-}
 
 /// Returns how many of a script's pipelines run natively, at least in part, and how many there are.
 pub fn native_pipelines(request: &Request, plan: &Plan, environment: &Environment) -> (usize, usize) {

@@ -101,15 +101,8 @@ impl<'a> CalledScript<'a> {
     fn resolve(self, environment: &Environment) -> Option<Source> {
         let text = std::fs::read(&self.file).ok().filter(|text| !text.contains(&0))?;
         let text = String::from_utf8(text).ok().filter(|text| !depends_on_its_call(text))?;
-        let request = Request {
-            text: text.into(),
-            name: self.file.as_os_str().to_owned(),
-            args: self.arguments.to_vec(),
-            script: Some(self.file),
-            shell_flags: self.flags,
-            shell: find_shell(&self.shell, environment).ok()?,
-            owns_input: false,
-        };
+        let shell = find_shell(&self.shell, environment).ok()?;
+        let request = script_request(&self.file, text.into(), self.arguments, shell, self.flags);
         let plan = pelton_run::plan(&request, environment).ok()?;
         Some(Source::Text(Box::new(request), plan))
     }
@@ -188,22 +181,37 @@ fn script(
         let help = format!("pelton run {} -- as a program", file.display());
         return Err(Failure::new(message).with_status(126).with_help(help));
     }
-    let (interpreter, shell_flags) = match shell {
-        Some(shell) => (shell.to_owned(), vec![]),
-        None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
-    };
+    let (interpreter, shell_flags) = shell_of(&bytes, shell);
     let shell = find_shell(&interpreter, environment)?;
+    Ok(script_request(file, OsString::from_vec(bytes), arguments, shell, shell_flags))
+}
+
+fn script_request(
+    file: &Path,
+    text: OsString,
+    arguments: &[OsString],
+    shell: Shell,
+    shell_flags: Vec<OsString>,
+) -> Request {
     // A pipe (`-f <(…)`) is read only once: its text must be passed on.
     let again = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());
-    Ok(Request {
-        text: OsString::from_vec(bytes),
+    Request {
+        text,
         name: file.as_os_str().to_owned(),
         args: arguments.to_vec(),
         script: again.then(|| file.to_path_buf()),
         shell_flags,
         shell,
         owns_input: false,
-    })
+    }
+}
+
+/// Returns the shell for a script and its options: the one that is asked for, or that the script names, or bash.
+fn shell_of(script: &[u8], asked: Option<&OsStr>) -> (OsString, Vec<OsString>) {
+    match asked {
+        Some(shell) => (shell.to_owned(), vec![]),
+        None => interpreter(script).unwrap_or_else(|| ("bash".into(), vec![])),
+    }
 }
 
 /// Returns the shell that a script's `#!` line names, with its options. `None` if it names no shell: bash
@@ -262,10 +270,7 @@ pub fn script_by_its_shell(script: &[OsString], shell: Option<&OsStr>) -> Result
     let Some(file) = script.first().map(Path::new) else { return Ok(OsString::new()) };
     let bytes = std::fs::read(file)
         .map_err(|error| Failure::io(format!("cannot read the script `{}`", file.display()), &error))?;
-    let (shell, flags) = match shell {
-        Some(shell) => (shell.to_owned(), vec![]),
-        None => interpreter(&bytes).unwrap_or_else(|| ("bash".into(), vec![])),
-    };
+    let (shell, flags) = shell_of(&bytes, shell);
     let is_option = script[0].as_bytes().starts_with(b"-");
     let end_of_options = is_option.then(|| OsString::from("--"));
     Ok(typed([shell].iter().chain(&flags).chain(&end_of_options).chain(script)).into())

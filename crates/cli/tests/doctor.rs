@@ -277,8 +277,8 @@ fn healthy_sleepers() {
     Patient::python("import signal\nsignal.pause()").is_healthy("idle", "signal");
 }
 
-/// Everyone who waits for a pipeline is named, the process that was asked about too; and without a process id the pipeline
-/// is told of, though nothing in it is wrong.
+/// `doctor PID` lists all processes that wait for the pipeline, PID included. `doctor` alone reports the pipeline as well,
+/// although nothing in it is wrong.
 #[test]
 fn a_pipeline_that_stands_still_is_told_of_with_all_who_wait_for_it() {
     let patient = Patient::bash("(true; (true; sleep 1000 | cat; true); true); true");

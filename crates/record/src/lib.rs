@@ -45,7 +45,7 @@ pub use pass::Pass;
 pub use pipes::{PipeFill, PipeUse};
 pub use span::Span;
 pub use timeline::Slice;
-pub use typed::{quoted, typed, typed_word};
+pub use typed::{quoted, typed, typed_command_line};
 pub use verdict::{Bottleneck, BottleneckKind, Verdict};
 pub use waits::{Elsewhere, Exact, Waits};
 pub use what_if::{Prediction, Split, StageWhatIf, WhatIf};

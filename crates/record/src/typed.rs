@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Returns a word so that a shell reads it as it is: within quotes, unless it needs none.
-pub fn typed_word(word: &str) -> Cow<'_, str> {
+fn typed_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => Cow::Borrowed(word),
@@ -16,17 +16,23 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Returns a command as one would type it. A single word is left as it is: many programs replace all of theirs by a title.
+/// Returns a command as one would type it.
 pub fn typed(words: &[impl AsRef<str>]) -> String {
+    words.iter().map(|word| typed_word(word.as_ref())).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the command line of a process as one would type it. A single word is left as it is: many programs replace all of
+/// theirs by a title.
+pub fn typed_command_line(words: &[impl AsRef<str>]) -> String {
     match words {
         [title] => title.as_ref().to_owned(),
-        _ => words.iter().map(|word| typed_word(word.as_ref())).collect::<Vec<_>>().join(" "),
+        _ => typed(words),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::typed;
+    use super::{typed, typed_command_line};
 
     #[test]
     fn words_are_quoted_where_a_shell_would_read_them_otherwise() {
@@ -35,7 +41,9 @@ mod tests {
             r"awk -F, '{print $1}' 'a b' 'it'\''s' ''"
         );
         assert_eq!(typed(&["grep", "-c", "x", "/var/log/a-1.log"]), "grep -c x /var/log/a-1.log");
-        assert_eq!(typed(&["postgres: writer process"]), "postgres: writer process");
+        assert_eq!(typed(&["my file"]), "'my file'");
+        assert_eq!(typed_command_line(&["postgres: writer process"]), "postgres: writer process");
+        assert_eq!(typed_command_line(&["cat", "my file"]), "cat 'my file'");
         assert_eq!(typed(&[""; 0]), "");
     }
 }

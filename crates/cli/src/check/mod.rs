@@ -35,6 +35,9 @@ use std::time::{Duration, Instant};
 const DIFFERENT: i32 = 3;
 /// Said of a text whose output changes from run to run.
 pub const CHANGES_BY_ITSELF: &str = "does not agree with itself either";
+/// What its verdict begins with.
+pub const DIFFERS: &str = "pelton: this is not what";
+pub const AGREES: &str = "pelton: checked:";
 /// Standard error is compared up to this size.
 const MESSAGES: usize = 16 << 20;
 
@@ -169,7 +172,7 @@ impl Check<'_> {
         let theirs = self.beside(self.shell.clone(), ours, &mut progress)?;
         progress.stop();
         if same_result(ours, &theirs) {
-            terminal::say(&format!("pelton: checked: {}\n", sameness(ours, &shell)));
+            terminal::say(&format!("{AGREES} {}\n", sameness(ours, &shell)));
             return Ok(ours.ended.into());
         }
         terminal::say(&differences(ours, &theirs, &shell));
@@ -281,7 +284,7 @@ fn sameness(ours: &PeltonRun, shell: &str) -> String {
 
 /// Describes what differs.
 fn differences(ours: &PeltonRun, theirs: &ShellRun, shell: &str) -> String {
-    let mut text = format!("pelton: this is not what {shell} prints\n");
+    let mut text = format!("{DIFFERS} {shell} prints\n");
     if let Some(found) = &theirs.difference {
         text +=
             &format!("  standard output differs first at byte {}, in line {}:\n", found.at + 1, found.line);

@@ -413,7 +413,7 @@ fn is_positive(program: &Program, index: &Expr) -> bool {
             positive &= !matches!(statement, Statement::ForIn(found, ..) if found == name);
         });
     }
-    let is_parameter = program.functions.iter().any(|function| function.parameters.contains(name));
+    let is_parameter = program.has_parameter(name);
     positive && assigned && !is_parameter
 }
 

@@ -51,10 +51,8 @@ fn pattern_of(expr: &Expr) -> Option<&Expr> {
 /// Whether gawk may take an expression for the number of the one that it compiled for an earlier record at the same place
 /// (`check_number` in [`made_pattern`](super::made_pattern)). `is_written`: whether a variable changes from record to record.
 pub(super) fn may_be_numbers(program: &Program, is_written: impl Fn(&str) -> bool) -> bool {
-    let is_parameter = |name: &str| {
-        program.functions.iter().any(|function| function.parameters.iter().any(|parameter| parameter == name))
-    };
-    let varies = |name: &str| matches!(name, "NR" | "FNR" | "NF") || is_parameter(name) || is_written(name);
+    let varies =
+        |name: &str| matches!(name, "NR" | "FNR" | "NF") || program.has_parameter(name) || is_written(name);
     any_expr(program, |expr| pattern_of(expr).is_some_and(|pattern| may_be_number(pattern, &varies)))
 }
 

@@ -33,8 +33,7 @@ pub(super) fn type_of_result_shows(program: &Program) -> bool {
 
 fn shows(program: &Program, keys: &Values) -> bool {
     // The caller knows the array by another name.
-    let is_parameter =
-        |name: &String| program.functions.iter().any(|function| function.parameters.contains(name));
+    let is_parameter = |name: &String| program.has_parameter(name);
     let leaves = |expr: &Expr| match expr {
         Expr::Assign(place, value) => {
             matches!(&**place, Expr::Element(name, _) if is_parameter(name)) && keys.may_be(value)

@@ -109,7 +109,7 @@ pub(super) struct MadePatterns {
     /// The latest text of each place in the program.
     latest: Vec<Option<(Vec<u8>, Compiled)>>,
     /// In gawk, the text that each place has compiled, and its number if it is the text of one.
-    compiled: Vec<Option<(Vec<u8>, Option<f64>)>>,
+    numbers: Vec<Option<(Vec<u8>, Option<f64>)>>,
     /// For each place that is a loop over keys, the number of keys that were compiled.
     keys: Vec<usize>,
     /// The numbers of patterns and separators that are constants.
@@ -122,7 +122,7 @@ impl MadePatterns {
             limits,
             known: HashMap::new(),
             latest: vec![None; slots],
-            compiled: vec![None; if limits.dialect.is_gawk() { slots } else { 0 }],
+            numbers: vec![None; if limits.dialect.is_gawk() { slots } else { 0 }],
             keys: vec![0; slots],
             constants: (patterns, separators),
         }
@@ -193,18 +193,18 @@ impl Machine {
     /// Gawk does not compile a text again whose number is that of the text which the same place has compiled: `1.0` behind `1`
     /// is still `1` (re_update in its re.c compares values). Leaves the program to it then.
     fn check_number(&mut self, made: &Made, text: &[u8]) -> Ran<()> {
-        let number = match self.made.compiled.get(made.slot) {
+        let number = match self.made.numbers.get(made.slot) {
             None => return Ok(()),
             Some(Some((compiled, None))) if compiled == text => return Ok(()),
             Some(_) => match self.value(&made.by)? {
-                _ if text.is_empty() => Some(0.0),
                 Value::Unset => Some(0.0),
                 Value::Number(number) => Some(number),
+                Value::Input(_) | Value::Text(_) if text.is_empty() => Some(0.0),
                 // Keys of arrays are numbers to it as well, though strings to a comparison.
                 Value::Input(text) | Value::Text(text) => number::looks_like(text.bytes()),
             },
         };
-        let compiled = &mut self.made.compiled[made.slot];
+        let compiled = &mut self.made.numbers[made.slot];
         match compiled {
             Some((same, known)) if same == text => *known = number.or(*known),
             Some((_, Some(known)))

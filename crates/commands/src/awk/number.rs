@@ -547,38 +547,42 @@ fn set_point(start: usize, out: &mut [u8]) {
 /// Formats `%f` for numbers that are not too large, exactly: as an integer with `precision` fractional
 /// digits, rounded to nearest, ties to even.
 fn fixed_by_integers(number: f64, precision: usize, out: &mut Vec<u8>) -> bool {
-    let bits = number.to_bits();
-    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as u32, bits & ((1 << 52) - 1));
-    // It is mantissa / 2^shift.
-    let (mantissa, shift) =
-        if exponent == 0 { (fraction, 1074) } else { (fraction | 1 << 52, 1075 - exponent.min(1075)) };
-    if precision > 9 || number.abs() >= 1e9 {
+    if precision > SHORT || number.abs() >= 1e9 {
         return false;
     }
-    let ten = 10u64.pow(precision as u32);
-    let scaled = u128::from(mantissa) * u128::from(ten);
-    let mut figures = 0;
-    // Otherwise it is less than a quarter.
-    if shift <= 100 {
-        let (rest, half) = (scaled & ((1 << shift) - 1), 1 << shift >> 1);
-        figures = (scaled >> shift) as u64;
-        figures += u64::from(rest > half || rest == half && shift > 0 && figures % 2 == 1);
-    }
+    let (mantissa, shift) = mantissa_and_shift(number);
+    let figures = match shift {
+        ..=100 => Scaled::new(mantissa, shift, precision as i32).rounded(),
+        // Less than a quarter.
+        _ => 0,
+    };
     if number.is_sign_negative() {
         out.push(b'-');
     }
+    let ten = POWERS[precision];
     write_integer((figures / ten) as i64, out);
     if precision > 0 {
         out.push(b'.');
         let start = out.len();
         out.resize(start + precision, b'0');
-        let mut rest = figures % ten;
-        for digit in out[start..].iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
+        fill(&mut out[start..], figures % ten);
     }
     true
+}
+
+/// Returns the parts of the absolute value of a number, which is `mantissa / 2^shift`.
+fn mantissa_and_shift(number: f64) -> (u64, i32) {
+    let bits = number.abs().to_bits();
+    let (exponent, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
+    if exponent == 0 { (fraction, 1074) } else { (fraction | 1 << 52, 1075 - exponent) }
+}
+
+/// Writes a number over all of these bytes, with zeros before it.
+fn fill(digits: &mut [u8], mut number: u64) {
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
 }
 
 /// Up to so many digits are rounded by integers.
@@ -587,11 +591,8 @@ const SHORT: usize = 9;
 /// Rounds the absolute value of a finite number to so many significant digits, exactly, ties to even. Returns them as
 /// figures, and the exponent of the first one.
 fn significant_digits(number: f64, count: usize, space: &mut [u8; SHORT]) -> (Cow<'_, [u8]>, i32) {
-    if let Some((mut figures, exponent)) = rounded_by_integers(number, count) {
-        for figure in space[..count].iter_mut().rev() {
-            *figure = b'0' + (figures % 10) as u8;
-            figures /= 10;
-        }
+    if let Some((figures, exponent)) = rounded_by_integers(number, count) {
+        fill(&mut space[..count], figures);
         return (Cow::Borrowed(&space[..count]), exponent);
     }
     let digits = count.min(FRACTION_DIGITS_MAX) - 1;
@@ -603,7 +604,7 @@ fn significant_digits(number: f64, count: usize, space: &mut [u8; SHORT]) -> (Co
 }
 
 /// Does [`significant_digits`] for few digits of a number from 1e-13 to 1e15 and for 0: as an integer of `count` figures.
-fn rounded_by_integers(number: f64, count: usize) -> Option<(u32, i32)> {
+fn rounded_by_integers(number: f64, count: usize) -> Option<(u64, i32)> {
     let number = number.abs();
     if number == 0.0 && count <= SHORT {
         return Some((0, 0));
@@ -611,23 +612,18 @@ fn rounded_by_integers(number: f64, count: usize) -> Option<(u32, i32)> {
     if count > SHORT || !(1e-13..1e15).contains(&number) {
         return None;
     }
-    let bits = number.to_bits();
-    // It is mantissa / 2^shift, where shift is from 3 to 96.
-    let (mantissa, shift) = (bits & ((1 << 52) - 1) | 1 << 52, 1075 - (bits >> 52) as i32);
+    let (mantissa, shift) = mantissa_and_shift(number);
     // The exponent of ten is that of the power of two below it, or one more: 1233 / 4096 is log10(2), nearly.
     let mut exponent = ((52 - shift) * 1233) >> 12;
     let limit = POWERS[count];
     loop {
-        let (whole, rest, half) = scaled(mantissa, shift, count as i32 - 1 - exponent);
-        if whole >= limit {
+        let scaled = Scaled::new(mantissa, shift, count as i32 - 1 - exponent);
+        if scaled.whole >= limit {
             exponent += 1;
             continue;
         }
-        let rounded = whole + u64::from(rest > half || rest == half && whole % 2 == 1);
-        return Some(match rounded == limit {
-            true => ((limit / 10) as u32, exponent + 1),
-            false => (rounded as u32, exponent),
-        });
+        let rounded = scaled.rounded();
+        return Some(if rounded == limit { (limit / 10, exponent + 1) } else { (rounded, exponent) });
     }
 }
 
@@ -641,21 +637,41 @@ const POWERS: [u64; 20] = {
     powers
 };
 
-/// Returns the whole part of `mantissa / 2^shift * 10^tens`, its rest, and the rest that would be one half.
-fn scaled(mantissa: u64, shift: i32, tens: i32) -> (u64, u128, u128) {
-    if tens < 0 {
-        // The number is 10 or more, so it has a whole part of at least 4 bits.
-        let by = POWERS[-tens as usize];
-        let (whole, below) = (mantissa >> shift, mantissa & ((1 << shift) - 1));
-        // Twice the rest, and one more for what is below it: only its order relative to the half counts.
-        return (whole / by, u128::from(whole % by * 2 + u64::from(below > 0)), u128::from(by));
+/// `mantissa / 2^shift * 10^tens`.
+struct Scaled {
+    whole: u64,
+    /// What is left of it, as a multiple of `1 / (2 * half)`.
+    rest: u128,
+    half: u128,
+}
+
+impl Scaled {
+    /// Takes a shift from 3 to 100, and tens up to 22, or such that the number is 10 or more if they are negative.
+    fn new(mantissa: u64, shift: i32, tens: i32) -> Self {
+        if tens < 0 {
+            let by = POWERS[-tens as usize];
+            let (whole, below) = (mantissa >> shift, mantissa & ((1 << shift) - 1));
+            // Twice the rest, and one more for what is below it: only its order relative to the half counts.
+            let rest = u128::from(whole % by * 2 + u64::from(below > 0));
+            return Scaled { whole: whole / by, rest, half: u128::from(by) };
+        }
+        // Less than 2^53 * 10^22, which is less than 2^127.
+        let product = match POWERS.get(tens as usize) {
+            Some(power) => u128::from(mantissa) * u128::from(*power),
+            None => u128::from(mantissa) * 10u128.pow(tens as u32),
+        };
+        Scaled {
+            whole: (product >> shift) as u64,
+            rest: product & ((1 << shift) - 1),
+            half: 1 << (shift - 1),
+        }
     }
-    // Less than 2^53 * 10^22, which is less than 2^127.
-    let product = match POWERS.get(tens as usize) {
-        Some(power) => u128::from(mantissa) * u128::from(*power),
-        None => u128::from(mantissa) * 10u128.pow(tens as u32),
-    };
-    ((product >> shift) as u64, product & ((1 << shift) - 1), 1 << (shift - 1))
+
+    /// Rounds to nearest, ties to even.
+    fn rounded(&self) -> u64 {
+        let is_up = self.rest > self.half || self.rest == self.half && self.whole % 2 == 1;
+        self.whole + u64::from(is_up)
+    }
 }
 
 /// Formats `%e`.

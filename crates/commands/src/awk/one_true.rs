@@ -127,7 +127,7 @@ fn gets_more_than_numbers(expr: &Expr) -> Option<&str> {
 fn holds_numbers(program: &Program, line: &Line, name: &String) -> bool {
     !super::names::is_special(name)
         && !line.variables.iter().any(|(given, _)| given == name)
-        && !program.functions.iter().any(|function| function.parameters.contains(name))
+        && !program.has_parameter(name)
         && !any_expr(program, |expr| gets_more_than_numbers(expr) == Some(name.as_str()))
         && !any_statement(program, |statement| matches!(statement, Statement::ForIn(key, ..) if key == name))
 }
@@ -236,8 +236,7 @@ fn remove_outside<'a>(statement: &'a Statement, loops: &mut Vec<&'a str>, counte
 
 /// Whether the message about the number of a field, should it be none, is known: it names the variable or the element.
 fn has_known_name(program: &Program, index: &Expr, counted: &BTreeSet<&str>) -> bool {
-    let is_parameter =
-        |name: &String| program.functions.iter().any(|function| function.parameters.contains(name));
+    let is_parameter = |name: &String| program.has_parameter(name);
     is_number(index, counted)
         || match index.bare() {
             Expr::Name(name) => !is_parameter(name),

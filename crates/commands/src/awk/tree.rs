@@ -19,6 +19,13 @@ pub(super) struct Program {
     pub(super) spans_lines: bool,
 }
 
+impl Program {
+    /// Whether a function has a parameter of this name.
+    pub(super) fn has_parameter(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function.parameters.iter().any(|parameter| parameter == name))
+    }
+}
+
 /// `pattern { action }`.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {

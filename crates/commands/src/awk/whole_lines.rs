@@ -198,9 +198,7 @@ fn is_bounded(program: &Program, expr: &Expr, depth: usize) -> bool {
                 }
                 _ => {}
             });
-            let is_parameter = |name: &str| {
-                program.functions.iter().any(|function| function.parameters.iter().any(|known| known == name))
-            };
+            let is_parameter = |name: &str| program.has_parameter(name);
             bounded && matches!(expr, Expr::Name(name) if !is_parameter(name))
         }
         _ => false,

@@ -396,7 +396,7 @@ fn described(pid: u32, process: &world::Process) -> Process {
         pid,
         parent: process.stat.parent,
         name: process.stat.name.clone(),
-        command: pelton_record::typed(&processes::command_line(pid)),
+        command: pelton_record::typed_command_line(&processes::command_line(pid)),
         age_ns: clock::since_boot_ns().saturating_sub(process.stat.start_ticks * tick_ns),
         cpu_ns: clock::process_cpu_ns(pid).unwrap_or(process.stat.cpu_ticks * tick_ns),
         threads: process.stat.threads,

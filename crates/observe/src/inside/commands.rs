@@ -3,7 +3,7 @@
 use super::relations::Relations;
 use pelton_record::Cost;
 use pelton_record::inside::Command;
-use pelton_record::typed;
+use pelton_record::typed_command_line;
 use std::collections::HashMap;
 
 /// Returns a row for each program, the most expensive first.
@@ -19,7 +19,7 @@ pub fn commands(family: &Relations<'_>) -> Vec<Command> {
             let (cost, cheapest_cpu_ns) = (Cost::zero(), u64::MAX);
             rows.push(Command {
                 name,
-                text: typed(&member.words),
+                text: typed_command_line(&member.words),
                 cost,
                 cheapest_cpu_ns,
                 ..Command::default()

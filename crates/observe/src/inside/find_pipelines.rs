@@ -8,7 +8,7 @@ use crate::probes::pipes::PipeProbe;
 use crate::probes::waits::Sums;
 use crate::wiring::{self, OUT, Wired};
 use pelton_record::inside::{Inner, Within};
-use pelton_record::typed;
+use pelton_record::typed_command_line;
 use pelton_record::{Cost, End, How, Pipeline, Span, Stage, Waits};
 use pelton_sys::signals;
 use pelton_sys::wait::Ended;
@@ -114,12 +114,12 @@ fn programs(family: &Relations<'_>, leader: usize) -> Vec<usize> {
 fn text(family: &Relations<'_>, leader: usize) -> String {
     let member = &family.members[leader];
     if !member.words.is_empty() {
-        return typed(&member.words);
+        return typed_command_line(&member.words);
     }
     let programs = programs(family, leader);
     match programs.as_slice() {
         [] => family.name(leader),
-        [one] => typed(&family.members[*one].words),
+        [one] => typed_command_line(&family.members[*one].words),
         several => {
             let names: Vec<String> = several.iter().map(|&index| family.name(index)).collect();
             format!("{{ {} }}", names.join("; "))

@@ -5,7 +5,7 @@ use crate::probes::waits::{Edges, WaitProbe};
 use crate::tree::Sampler;
 use pelton_record::Waits;
 use pelton_record::live::{LivePipe, LiveStage};
-use pelton_record::typed;
+use pelton_record::typed_command_line;
 use pelton_sys::procfs::{self, Io, ProcFile};
 use pelton_sys::{clock, pidfd, processes};
 use std::collections::{HashMap, VecDeque};
@@ -135,7 +135,7 @@ impl Watched {
 pub fn called(pid: u32) -> Option<(String, String)> {
     let name = processes::file(pid, "stat").and_then(|text| processes::parse_stat(&text))?.name;
     let words = processes::command_line(pid);
-    let text = if words.is_empty() { name.clone() } else { typed(&words) };
+    let text = if words.is_empty() { name.clone() } else { typed_command_line(&words) };
     Some((name, text))
 }
 

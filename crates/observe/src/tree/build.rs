@@ -5,7 +5,7 @@ use super::{Sampled, SampledProcess, findings};
 use crate::doctor::holders::Channel;
 use crate::inside::Relations;
 use pelton_record::process_tree::{ChannelFill, ChannelKind, ProcessTree, TreeChannel, TreeEnd, TreeNode};
-use pelton_record::typed;
+use pelton_record::typed_command_line;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A holder of an end counts if it held it for this share of the longest holder's time: in between fork and exec, a
@@ -34,7 +34,7 @@ impl Sampled {
             // Forks are reported before their children do anything, so parents come first.
             let parent = member.parent.and_then(|parent| members.get(parent)).copied();
             let parent = parent.or((index > 0).then_some(0));
-            let node = nodes.node(parent, &family.name(index), &typed(&member.words));
+            let node = nodes.node(parent, &family.name(index), &typed_command_line(&member.words));
             nodes.add(node, member.cpu_ns, member.end_ns.saturating_sub(member.start_ns));
             if member.end_ns == 0 {
                 nodes.still_running(node);

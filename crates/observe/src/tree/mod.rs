@@ -18,7 +18,7 @@ use crate::doctor::world::World;
 use activity::{Doing, Tally, Waiting, doing, full_channels};
 use flows::Flows;
 use pelton_record::process_tree::{Activity, Deadlock, ProcessTree};
-use pelton_record::typed;
+use pelton_record::typed_command_line;
 use pelton_sys::procfs::{self, ProcFile};
 use pelton_sys::{clock, processes};
 use std::collections::{BTreeMap, HashMap};
@@ -270,7 +270,7 @@ impl Sampler {
 }
 
 fn command(pid: u32) -> String {
-    typed(&processes::command_line(pid))
+    typed_command_line(&processes::command_line(pid))
 }
 
 fn tick_ns() -> u64 {
