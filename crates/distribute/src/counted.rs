@@ -6,6 +6,7 @@
 
 use crate::finish::{merging, running};
 use crate::job::Job;
+use pelton_sys::processes::kill_with_descendants;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -79,8 +80,10 @@ impl Merged {
 impl Drop for Merged {
     fn drop(&mut self) {
         // It has ended, unless nobody wants more of it.
-        let _ = self.sort.kill();
-        let _ = self.sort.wait();
+        if let Ok(None) = self.sort.try_wait() {
+            kill_with_descendants(self.sort.id());
+            let _ = self.sort.wait();
+        }
         for file in &self.files {
             // Files that cannot be removed are harmless.
             let _ = std::fs::remove_file(file);

@@ -6,6 +6,7 @@ use crate::numbered;
 use crate::work::{Merge, PartStatus};
 use crate::worker::fold;
 use pelton_run::script::quoted;
+use pelton_sys::processes::kill_with_descendants;
 use pelton_sys::signals::PIPE;
 use pelton_sys::wait::Ended;
 use std::fs::File;
@@ -26,6 +27,12 @@ fn check_size(work: &Path, result: &PartResult) -> io::Result<()> {
             result.bytes
         ))),
     }
+}
+
+/// Refuses outputs that have been cut while they were read. (Those that are gone by now could still be read, or that failed.)
+fn check_uncut(work: &Path, results: &[PartResult]) -> io::Result<()> {
+    let mut there = results.iter().filter(|result| work.join(&result.output).exists());
+    there.try_for_each(|result| check_size(work, result))
 }
 
 /// Writes what the outputs of the parts become.
@@ -69,10 +76,13 @@ pub fn finish(
         _ => None,
     };
     let texts: Vec<String> = reader.into_iter().chain(job.division.end.clone()).collect();
+    let mut feed = |to: &mut dyn Write| feed(to).and_then(|()| check_uncut(work, results));
     if texts.is_empty() {
         return written(feed(out), out, status(job, results));
     }
-    match run(job, pelton, &texts.join(" | "), &mut *feed, started)? {
+    let ended = run(job, pelton, &texts.join(" | "), &mut feed, started)?;
+    check_uncut(work, results)?;
+    match ended {
         // The last stage ran on the parts.
         Ended::Exited(0) if job.division.ends_on_parts => Ok(Ended::Exited(status(job, results))),
         other => Ok(other),
@@ -131,12 +141,18 @@ fn run(
 ) -> io::Result<Ended> {
     let mut child = running(job, pelton, text).stdin(Stdio::piped()).spawn()?;
     started(child.id());
-    let fed = child.stdin.take().map_or(Ok(()), |mut stdin| feed(&mut stdin));
-    let status = child.wait()?;
-    match fed {
-        // It needed no more.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        fed => fed?,
+    let mut stdin = child.stdin.take();
+    let fed = stdin.as_mut().map_or(Ok(()), |stdin| feed(stdin));
+    // Without one it needed no more.
+    let failure = fed.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    if failure.is_some() {
+        // The end of its input would tell it that this was all.
+        kill_with_descendants(child.id());
     }
-    Ok(status.into())
+    drop(stdin);
+    let status = child.wait()?;
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(status.into()),
+    }
 }

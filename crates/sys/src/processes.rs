@@ -1,5 +1,7 @@
 //! The machine's processes and their threads, from /proc.
 
+use crate::signals::{self, KILL, STOP};
+use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 
 /// Bytes read at once.
@@ -121,6 +123,39 @@ pub fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
+/// Returns the processes below `root`, those near it first.
+pub fn descendants(root: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for pid in all() {
+        if let Some(stat) = file(pid, "stat").and_then(|text| parse_stat(&text)) {
+            children.entry(stat.parent).or_default().push(pid);
+        }
+    }
+    let mut found = children.remove(&root).unwrap_or_default();
+    let mut at = 0;
+    while let Some(pid) = found.get(at) {
+        found.extend(children.remove(pid).unwrap_or_default());
+        at += 1;
+    }
+    found
+}
+
+/// Kills a child that has not been reaped, and all processes below it, before any of them can react to another's end.
+pub fn kill_with_descendants(child: u32) {
+    signals::send(child, STOP);
+    let mut stopped = Vec::new();
+    loop {
+        // A process that has stopped starts no more of them.
+        let new: Vec<u32> = descendants(child).into_iter().filter(|pid| !stopped.contains(pid)).collect();
+        if new.is_empty() {
+            break;
+        }
+        new.iter().for_each(|pid| signals::send(*pid, STOP));
+        stopped.extend(new);
+    }
+    stopped.iter().chain([&child]).for_each(|pid| signals::send(*pid, KILL));
+}
+
 /// Whether a process waits for something other than a CPU or a disk, has ended, or is not shown.
 pub fn is_asleep(pid: u32) -> bool {
     let stat = file(pid, "stat").and_then(|text| parse_stat(&text));
@@ -179,6 +214,27 @@ mod tests {
         assert_eq!(owner(own), Some(own_user()));
         assert!(parse_stat(&file(own, "stat").expect("own stat")).is_some());
         assert!(!command_line(own).is_empty());
+    }
+
+    #[test]
+    fn a_child_is_killed_with_all_below_it() {
+        let mut shell = std::process::Command::new("sh");
+        let script = "sh -c 'sleep 600; echo inner' | cat; echo outer";
+        let output = std::process::Stdio::piped();
+        let child = shell.args(["-c", script]).stdout(output).spawn().expect("sh starts");
+        let found = loop {
+            let found = descendants(child.id());
+            // The second shell, its sleep, and cat.
+            if found.len() == 3 {
+                break found;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        kill_with_descendants(child.id());
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(KILL));
+        assert_eq!(ended.stdout, b"");
+        assert!(found.iter().all(|pid| is_asleep(*pid)));
     }
 
     #[test]
