@@ -271,10 +271,23 @@ fn one_that_is_stopped_and_waited_for_by_nobody_is_no_deadlock() {
 #[test]
 fn healthy_sleepers() {
     Patient::bash("sleep 100 | cat; :").is_healthy("idle", "timer");
-    Patient::bash("touch f; tail -f f | grep x; :").is_healthy("idle", "outside");
+    Patient::bash("touch f; tail -f f | grep x | cat; :").is_healthy("idle", "outside");
+    Patient::bash("echo x > f; tail -f f | grep --line-buffered x | cat; :").is_healthy("idle", "outside");
     Patient::python("import subprocess as s\ns.run(['sleep', '100'])").is_healthy("idle", "timer");
     Patient::bash("coproc sleep 100; read -r line <&\"${COPROC[0]}\"").is_healthy("idle", "timer");
     Patient::python("import signal\nsignal.pause()").is_healthy("idle", "signal");
+}
+
+/// The commonest reason for a `tail -f … | grep … | …` that stays silent.
+#[test]
+fn a_filter_that_keeps_its_output_back() {
+    Patient::bash("echo x > f; tail -f f | grep x | sed s/x/y/ | cat; :").is_healthy("idle", "buffered");
+    // What its child wrote counts as its own.
+    let other = Patient::bash("(echo x | cat > f; exec sleep 100) | grep x | cat; :");
+    other.is_healthy("idle", "timer");
+    assert_eq!(other.examine()["findings"][0]["kind"], "timer");
+    let much = "(yes no | head -c 200000; sleep 100) | grep x | cat; :";
+    Patient::bash(much).is_healthy("idle", "buffered");
 }
 
 /// `doctor PID` lists all processes that wait for the pipeline, PID included. `doctor` alone reports the pipeline as well,

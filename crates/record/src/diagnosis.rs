@@ -102,6 +102,8 @@ pub enum Kind {
     Disk,
     /// Computing, and nobody waits for it.
     Busy,
+    /// A filter has read input and written nothing, and its reader waits: its output is in its buffer, if there is any.
+    Buffered,
     /// Waiting for a time to pass.
     Timer,
     /// Waiting for somebody at a terminal.

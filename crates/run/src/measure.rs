@@ -142,7 +142,7 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
 }
 
 /// A sort that kept less than this in temporary files is not mentioned.
-const LEAST_KEPT_BYTES: u64 = 10_000_000;
+const LEAST_KEPT_BYTES: u64 = 1_000_000;
 
 /// Explains why a sort between two other stages reads more than it is given: what it keeps in temporary files, it writes and
 /// reads again.

@@ -24,6 +24,8 @@ pub struct Stat {
     pub foreground: Option<u32>,
     /// Whether it is a thread of the kernel.
     pub is_kernel: bool,
+    /// Whether it has waited for children that have ended.
+    pub has_had_children: bool,
     /// CPU time so far, in clock ticks.
     pub cpu_ticks: u64,
     /// Number of threads.
@@ -115,6 +117,8 @@ pub fn parse_stat(text: &str) -> Option<Stat> {
         session: number(6)? as u32,
         foreground: field(8)?.parse().ok(),
         is_kernel: number(9)? & KERNEL_THREAD != 0,
+        // Their page faults: no program runs without.
+        has_had_children: number(11)? > 0,
         cpu_ticks: number(14)? + number(15)?,
         threads: number(20)? as u32,
         start_ticks: number(22)?,
@@ -203,6 +207,7 @@ mod tests {
         assert_eq!((stat.group, stat.session, stat.foreground), (28262, 2384, Some(28262)));
         assert_eq!((stat.cpu_ticks, stat.threads, stat.start_ticks), (12, 3, 158_300));
         assert_eq!((stat.caught, stat.cpu, stat.is_kernel), (65_536, 1, false));
+        assert!(!stat.has_had_children);
         assert_eq!(parse_stat("12 (x) S 1"), None);
     }
 

@@ -72,6 +72,7 @@ Kind = Literal[
     "slow_writer",
     "disk",
     "busy",
+    "buffered",
     "timer",
     "terminal",
     "outside",

@@ -1,5 +1,6 @@
 //! Classifies deadlocks, and suggests a remedy.
 
+use super::buffered;
 use super::words::{descriptor, name, names};
 use super::world::{Cause, Wait, World};
 use pelton_record::diagnosis::Kind;
@@ -240,14 +241,8 @@ fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let who = name(world, *pid);
     let close =
         format!("close {end} in {}{own}: while it is open, {who} sees no end of file", name(world, one.pid));
-    Some(match kind == Kind::BothEmpty && is_filter(world, *pid) {
-        true => format!("{close}; if an answer was expected earlier, start {who} under `stdbuf -oL`"),
-        false => close,
+    Some(match buffered::unbuffered(world, *pid).filter(|_| kind == Kind::BothEmpty) {
+        Some(how) => format!("{close}; if {who} was to answer earlier: {how}"),
+        None => close,
     })
-}
-
-/// Whether it is a filter that buffers its output.
-fn is_filter(world: &World, pid: u32) -> bool {
-    const FILTERS: [&str; 9] = ["tr", "sed", "grep", "awk", "gawk", "mawk", "cut", "uniq", "rev"];
-    world.processes.get(&pid).is_some_and(|process| FILTERS.contains(&process.stat.name.as_str()))
 }

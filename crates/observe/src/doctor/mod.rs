@@ -6,6 +6,7 @@
 //! called dead. `graph` finds components and deadlocked sets, `dead` and `live` classify them, and `words`
 //! describes waits.
 
+mod buffered;
 mod dead;
 mod graph;
 pub(crate) mod holders;
@@ -252,7 +253,10 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
         if part.iter().all(|&pid| pace::only_waits_for_children(seen, pid, &live)) {
             continue;
         }
-        let Some(conclusion) = pace::conclude(seen, &part) else { continue };
+        let Some(mut conclusion) = pace::conclude(seen, &part) else { continue };
+        if let Some(better) = buffered::conclude(seen, &part).filter(|_| conclusion.health == Health::Idle) {
+            conclusion = better;
+        }
         let worth = conclusion.health != Health::Idle && conclusion.kind != Kind::Unseen;
         if all || worth {
             add_waiting_parents(seen, &live, &mut part);

@@ -1,0 +1,116 @@
+//! Finds filters that keep their output back: their input has come, nothing of it has gone on, and what reads them waits.
+//!
+//! A program whose standard output is no terminal writes only when its buffer of some kilobytes is full.
+
+use super::pace::{Conclusion, telling};
+use super::seen::Seen;
+use super::words::{count, listed, name, names};
+use super::world::{Cause, Wait, World};
+use pelton_record::diagnosis::{Health, Kind};
+use pelton_sys::processes;
+use pelton_sys::procfs::{self, Io};
+use std::collections::BTreeSet;
+
+/// Programs that print a line as soon as they have read what it is made of, and how they write each at once.
+const FILTERS: [(&str, &str); 17] = [
+    ("awk", "`fflush()` behind each print in awk"),
+    ("cut", "`stdbuf -oL cut`"),
+    ("egrep", "`grep -E --line-buffered`"),
+    ("fgrep", "`grep -F --line-buffered`"),
+    ("fold", "`stdbuf -oL fold`"),
+    ("gawk", "`fflush()` behind each print in gawk"),
+    ("grep", "`grep --line-buffered`"),
+    ("jq", "`jq --unbuffered`"),
+    ("mawk", "`mawk -W interactive`"),
+    ("nl", "`stdbuf -oL nl`"),
+    ("original-awk", "`fflush()` behind each print in original-awk"),
+    ("paste", "`stdbuf -oL paste`"),
+    ("rev", "`stdbuf -oL rev`"),
+    ("rg", "`rg --line-buffered`"),
+    ("sed", "`sed -u`"),
+    ("tr", "`stdbuf -oL tr`"),
+    ("uniq", "`stdbuf -oL uniq`"),
+];
+
+/// A filter that read more than this has read input: its libraries and locale are less.
+const READ_AT_START_MAX: u64 = 64 << 10;
+
+/// Returns how a filter writes each line at once; `None` for other programs.
+pub fn unbuffered(world: &World, pid: u32) -> Option<&'static str> {
+    let process = world.processes.get(&pid)?;
+    FILTERS.iter().find(|(filter, _)| *filter == process.stat.name).map(|(_, how)| *how)
+}
+
+/// Draws another conclusion about a pipeline that stands still, if one of its filters keeps output back.
+pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
+    let (&first, taken) = part.iter().find_map(|pid| Some((pid, keeps_back(seen, *pid)?)))?;
+    let behind: Vec<u32> = chain_behind(seen, part, first);
+    let who = name(&seen.world, first);
+    let verb = if behind.len() == 1 { "waits" } else { "wait" };
+    let headline = format!(
+        "{who} has read {taken} and written nothing: what it has found is in its buffer, if it has found anything; {} {verb} for it",
+        names(&seen.world, behind.iter().copied())
+    );
+    let last = behind.last().copied();
+    let filters = [first].into_iter().chain(behind.into_iter().filter(|pid| Some(*pid) != last));
+    let hows: Vec<String> =
+        filters.filter_map(|pid| unbuffered(&seen.world, pid)).map(str::to_owned).collect();
+    let cure = Some(format!(
+        "have each line written at once, by {}: into a pipe, lines are written only when some kB have come together",
+        listed(hows, "and")
+    ));
+    Some(Conclusion { health: Health::Idle, kind: Kind::Buffered, headline, root_cause: first, cure })
+}
+
+/// Returns what a filter has read, in words, if it has written nothing and waits for more.
+fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
+    unbuffered(&seen.world, pid)?;
+    let input = pipe_input(seen, pid)?;
+    let own = io(pid)?;
+    if own.written_bytes > 0 || reader(seen, pid).is_none() {
+        return None;
+    }
+    if let [writer] = input.by.as_slice()
+        && writer.fd == Some(1)
+        && let Some(written) = written_to_pipe(seen, writer.pid).filter(|bytes| *bytes > 0)
+    {
+        return Some(format!("the {} bytes of {}", count(written), name(&seen.world, writer.pid)));
+    }
+    (own.read_bytes > READ_AT_START_MAX).then(|| "input".to_owned())
+}
+
+/// Returns how much a process has written to its standard output, if it is certain that it has written nothing elsewhere.
+fn written_to_pipe(seen: &Seen, pid: u32) -> Option<u64> {
+    // What its children wrote counts as its own once they have ended.
+    let alone = seen.world.processes.get(&pid).is_some_and(|process| !process.stat.has_had_children);
+    let objects = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let mut objects = objects.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let has_socket = objects.any(|object| object.to_string_lossy().starts_with("socket:"));
+    if alone && !has_socket { Some(io(pid)?.written_bytes) } else { None }
+}
+
+fn io(pid: u32) -> Option<Io> {
+    procfs::parse_io(&processes::file(pid, "io")?)
+}
+
+/// Returns the wait of a process for data in the pipe that is its standard input.
+fn pipe_input(seen: &Seen, pid: u32) -> Option<&Wait> {
+    let wait = telling(seen.world.processes.get(&pid)?)?;
+    let is_pipe = wait.object.as_deref().is_some_and(|object| object.starts_with("pipe:"));
+    (wait.cause == Cause::Data && wait.fd == Some(0) && is_pipe).then_some(wait)
+}
+
+/// Returns the process that waits for what `pid` writes to its standard output.
+fn reader(seen: &Seen, pid: u32) -> Option<u32> {
+    let reads = |other: &u32| {
+        pipe_input(seen, *other)
+            .is_some_and(|wait| wait.by.iter().any(|by| by.pid == pid && by.fd == Some(1)))
+    };
+    seen.world.processes.keys().copied().find(|other| *other != pid && reads(other))
+}
+
+/// Returns those that wait for one another's output, behind `first`.
+fn chain_behind(seen: &Seen, part: &BTreeSet<u32>, first: u32) -> Vec<u32> {
+    let next = |pid: &u32| reader(seen, *pid).filter(|reader| part.contains(reader));
+    std::iter::successors(next(&first), next).take(part.len()).collect()
+}
