@@ -58,6 +58,7 @@ if [ $action = uninstall ]; then
             dir=$(dirname "$dir")
         done
     done
+    rmdir "$prefix" 2>/dev/null || true
     echo "removed pelton from $prefix"
     exit 0
 fi
@@ -119,7 +120,7 @@ cp "$work/installed" "$prefix/$list"
 
 echo "installed $("$prefix/bin/pelton" --version) in $prefix"
 case :${PATH:-}: in
-*:"$prefix/bin":*) echo "begin with: pelton" ;;
+*:"$prefix/bin":*) echo "begin with: pelton --help" ;;
 *)
     shell=${SHELL:-}
     case ${shell##*/} in
@@ -129,7 +130,7 @@ case :${PATH:-}: in
     esac
     echo "$prefix/bin is not in your PATH yet; type this, and open a new shell:"
     echo "  $line"
-    echo "then begin with: pelton"
+    echo "then begin with: pelton --help"
     ;;
 esac
 echo "the book is in $prefix/share/doc/pelton"

@@ -99,7 +99,7 @@ fn scope(args: &DoctorArgs) -> Result<Scope, Failure> {
     }
     let mut pids = Vec::new();
     for target in &args.targets {
-        pids.extend(processes(target, "pelton doctor without a name: all of your own")?);
+        pids.extend(processes(target, "pelton doctor without a PID: all of your own")?);
     }
     Ok(Scope::These(pids))
 }

@@ -14,13 +14,20 @@ use crate::workers;
 use pelton_report::text::printable;
 use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
+use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Prints the explanation.
 pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
     let text = if args.rules { names() } else { told(args, color)? };
     output::print(&text, "the plan")?;
     Ok(Ending::Status(0))
+}
+
+/// Whether a word calls make.
+fn is_make(word: &OsString) -> bool {
+    Path::new(word).file_name().is_some_and(|name| pelton_run::MAKES.iter().any(|make| name == *make))
 }
 
 fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
@@ -31,8 +38,11 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     let called = args.on.is_none().then(|| source.called_script(&environment)).flatten();
     let source = called.unwrap_or(source);
     let Source::Text(request, plan) = source else {
-        return Err(Failure::new("a command given as words runs as it is")
-            .with_help("the pipeline in one word: pelton explain 'sort FILE | uniq -c'"));
+        let help = match source.words().is_some_and(|words| words.first().is_some_and(is_make)) {
+            true => pelton_run::ON_MAKE,
+            false => "the pipeline in one word: pelton explain 'sort FILE | uniq -c'",
+        };
+        return Err(Failure::new("a command given as words runs as it is").with_help(help));
     };
     if let Some(target) = &args.on {
         return workers::explained(target, args.part_size, &request, &plan, &environment);

@@ -1,10 +1,13 @@
 //! What `pelton run` would save, for the reader of a report of `pelton time`.
 
 use crate::scripts;
+use crate::shared_options::SourceArgs;
 use crate::source::Source;
+use pelton_record::inside::{Inner, Inside};
 use pelton_record::{Prediction, Run};
 use pelton_report::units;
 use pelton_run::{Environment, Switches};
+use std::path::Path;
 
 /// Shorter runs are not worth advice.
 const SHORTEST_NS: u64 = 200_000_000;
@@ -17,7 +20,9 @@ const LARGEST_SHARE: f64 = 0.7;
 /// at known costs. Those of kernels were measured on a slow machine, so the run takes less as a rule (`bench pipelines`).
 /// Returns whether it does.
 pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool {
-    let advice = advice_for(run, source, environment).or_else(|| script_advice(run, source, environment));
+    let advice = advice_for(run, source, environment)
+        .or_else(|| script_advice(run, source, environment))
+        .or_else(|| make_advice(run, source, environment));
     let Some(advice) = advice else { return false };
     // Of a script, the verdict on the pipelines in it is shown.
     let inside = run.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.stages);
@@ -38,12 +43,7 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
     let called = source.called_script(environment);
     let Source::Text(request, plan) = called.as_ref().unwrap_or(source) else { return None };
     request.script.as_ref()?;
-    let inside = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
-    let inside = inside.flat_map(|stage| stage.inside.iter().flat_map(|inside| &inside.pipelines));
-    let inside = inside.filter(|inner| inner.within.is_none()).map(|inner| &inner.pipeline);
-    let stages = run.pipelines.iter().chain(inside).filter(|pipeline| pipeline.stages.len() > 1);
-    let cpu_ns = stages.flat_map(|pipeline| &pipeline.stages).map(|stage| stage.cost.cpu_ns()).sum();
-    if run.wall_ns < SHORTEST_NS || !is_busy(cpu_ns, run.wall_ns) {
+    if !pipelines_are_busy(run) {
         return None;
     }
     let (native, all) = scripts::native_pipelines(request, plan, environment);
@@ -52,6 +52,58 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
             "`pelton run` with the same text: {native} of {all} pipelines run natively, with the same output"
         )
     })
+}
+
+/// Advises two lines for the Makefile, if the run is one of make that computes in pipelines which would run natively.
+fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
+    let words = source.words()?;
+    let name = Path::new(words.first()?).file_name()?.to_str()?;
+    if !pelton_run::MAKES.contains(&name) || !pipelines_are_busy(run) {
+        return None;
+    }
+    let inside: Vec<&Inside> =
+        run.pipelines.iter().flat_map(|one| &one.stages).filter_map(|stage| stage.inside.as_ref()).collect();
+    let commands: Vec<&str> =
+        inside.iter().flat_map(|inside| &inside.commands).map(|command| command.name.as_str()).collect();
+    let shells: Vec<&&str> = SHELLS.iter().filter(|shell| commands.contains(shell)).collect();
+    let [shell] = shells.as_slice() else { return None };
+    let texts: Vec<String> = inside.iter().flat_map(|inside| &inside.pipelines).filter_map(text_of).collect();
+    let native = texts.iter().filter(|text| is_native(text, shell, environment)).count();
+    let option = if **shell == "bash" { "" } else { " --shell sh" };
+    (native > 0).then(|| {
+        format!(
+            "`SHELL := pelton` and `.SHELLFLAGS := run{option}` in the Makefile: {native} of {} pipelines run natively, with \
+             the same output",
+            texts.len()
+        )
+    })
+}
+
+/// The shells of recipes, as their processes are called.
+const SHELLS: [&str; 3] = ["bash", "dash", "sh"];
+
+/// Returns the text of a pipeline that a recipe ran, if it has several stages.
+fn text_of(inner: &Inner) -> Option<String> {
+    let texts: Vec<&str> = inner.pipeline.stages.iter().map(|stage| stage.text.as_str()).collect();
+    (inner.within.is_none() && texts.len() > 1).then(|| texts.join(" | "))
+}
+
+fn is_native(text: &str, shell: &str, environment: &Environment) -> bool {
+    let args = SourceArgs { shell: Some(shell.into()), file: None, words: vec![text.into()] };
+    match Source::resolve(&args, environment) {
+        Ok(Source::Text(request, plan)) => scripts::native_pipelines(&request, &plan, environment).0 > 0,
+        _ => false,
+    }
+}
+
+/// Whether the pipelines of a run, and those that its commands ran, computed for most of its time.
+fn pipelines_are_busy(run: &Run) -> bool {
+    let inside = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+    let inside = inside.flat_map(|stage| stage.inside.iter().flat_map(|inside| &inside.pipelines));
+    let inside = inside.filter(|inner| inner.within.is_none()).map(|inner| &inner.pipeline);
+    let stages = run.pipelines.iter().chain(inside).filter(|pipeline| pipeline.stages.len() > 1);
+    let cpu_ns = stages.flat_map(|pipeline| &pipeline.stages).map(|stage| stage.cost.cpu_ns()).sum();
+    run.wall_ns >= SHORTEST_NS && is_busy(cpu_ns, run.wall_ns)
 }
 
 /// Returns the time that `pelton run` would take at most, if that is sure. It is a native pass of one thread.

@@ -3,6 +3,13 @@
 use crate::graph::{Candidate, Planned, Segment};
 use pelton_commands::{Context, Implementation, Locale, accept, lookup};
 
+/// The names of make, whose recipes may run by pelton.
+pub const MAKES: [&str; 2] = ["gmake", "make"];
+
+/// How they do.
+pub const ON_MAKE: &str = "recipes run by pelton with `SHELL := pelton` and `.SHELLFLAGS := run` in the Makefile (`run --shell \
+                           sh` unless they are written for bash)";
+
 /// Returns the advice as sentences.
 pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
     let mut names: Vec<&str> = candidates
@@ -12,14 +19,14 @@ pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
         .collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() {
-        return Vec::new();
-    }
-    vec![format!(
+    let makes = candidates.iter().any(|candidate| MAKES.contains(&candidate.name.as_str()));
+    let of_make = makes.then(|| ON_MAKE.to_owned());
+    let of_locale = (!names.is_empty()).then(|| format!(
         "with LC_ALL=C, {} would run natively; bytes are then ordered and classified, not the characters of your \
          locale, so the output may differ",
         names.join(" and ")
-    )]
+    ));
+    of_make.into_iter().chain(of_locale).collect()
 }
 
 /// Whether only the locale prevents this command from running natively.

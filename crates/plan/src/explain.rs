@@ -6,6 +6,9 @@ use crate::layout::{Row, rows, sentence, shorten};
 use crate::summary::{NodeSummary, SegmentSummary, Summary};
 use std::fmt::Write;
 
+/// Why the plan is safe: before the tools that its kernels equal.
+const TESTED: &str = "tested to equal the tools installed here";
+
 /// How a plan is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
@@ -17,7 +20,7 @@ pub struct Drawing {
 
 impl Planned {
     /// Describes the plan: a tree; every rule that fired or declined, with its reason; when output begins;
-    /// the savings; which tools the kernels equal; and what the user could change.
+    /// the estimate; which tools the kernels equal; and what the user could change.
     ///
     /// ```text
     /// 5 stages, 2 processes
@@ -28,11 +31,11 @@ impl Planned {
     ///
     /// Rewrites
     /// ✓ sort-uniq: identical lines are counted as they arrive, and only the distinct ones sorted
-    ///   in sort | uniq -c; saves about 5% of the CPU time
+    ///   in sort | uniq -c
     ///
     /// Output    begins once the input has ended: `sort` waits for that
     /// Estimate  about 8× less CPU than from the shell, for the 100 MB of input
-    /// Equals    GNU coreutils 9.1 (cat, tr, sort, uniq)
+    /// Safe      tested to equal the tools installed here: GNU coreutils 9.1 (cat, tr, sort, uniq)
     /// ```
     pub fn explain(&self, drawing: Drawing) -> String {
         let Drawing { unicode, width } = drawing;
@@ -44,7 +47,7 @@ impl Planned {
         if let Some(estimate) = &summary.estimate {
             facts.push(("Estimate", tell_estimate(estimate, signs)));
         }
-        facts.extend(equals(&self.stages).map(|words| ("Equals", words)));
+        facts.extend(equals(&self.stages).map(|tools| ("Safe", format!("{TESTED}: {tools}"))));
         let sharing = self.stages.iter().filter_map(|stage| {
             Some(("Threads", format!("{}: {}", brief(stage, signs), stage.sharing.as_deref()?)))
         });
@@ -133,11 +136,9 @@ impl Planned {
                 Outcome::Fired(gain) => (signs.fired, gain),
                 Outcome::Declined(reason) => (signs.declined, reason),
             };
-            let parts = rules[..at].iter().filter(|earlier| earlier.is_part_of(decision));
-            let saves = saving(decision, parts, summary.estimate.as_ref());
             let what = format!("{sign} {}: {words}", decision.name);
             text.push_str(&sentence("", "  ", &what, width));
-            let place = format!("in {}{saves}", self.brief(&decision.stages, signs));
+            let place = format!("in {}", self.brief(&decision.stages, signs));
             text.push_str(&sentence("  ", "  ", &place, width));
         }
     }
@@ -239,22 +240,6 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// Returns the share of the shell's CPU time that a rule saves: the times themselves are another machine's and other data's.
-fn saving<'a>(
-    decision: &'a Decision,
-    parts: impl Iterator<Item = &'a Decision>,
-    estimate: Option<&Estimate>,
-) -> String {
-    let all = parts.chain([decision]).map(|decision| decision.saves_ns_per_byte);
-    let share = all.sum::<Option<f64>>().zip(estimate).map(|(saves_ns_per_byte, estimate)| {
-        saves_ns_per_byte * estimate.input_bytes as f64 / estimate.shell_cpu_ns.max(1) as f64
-    });
-    match share {
-        Some(share) if share >= 0.01 => format!("; saves about {:.0}% of the CPU time", share * 100.0),
-        _ => String::new(),
-    }
-}
-
 impl Decision {
     /// Whether the same rule fired again on more stages, including this result.
     fn is_part_of(&self, later: &Decision) -> bool {
@@ -289,10 +274,10 @@ fn tell_estimate(estimate: &Estimate, signs: &Signs) -> String {
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        1_000_000..10_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        10_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
-        _ => format!("{} GB", bytes / 1_000_000_000),
+        1_000..999_500 => format!("{:.0} kB", bytes as f64 / 1e3),
+        999_500..9_950_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        9_950_000..9_950_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
+        _ => format!("{:.0} GB", bytes as f64 / 1e9),
     }
 }
 
@@ -329,12 +314,12 @@ Rewrites
 ✓ compose-byte-maps: one table in place of 3 commands, one pass over each byte
   in cat f g | tr a b | tr b c
 ✓ sort-uniq: identical lines are counted as they arrive, and only the distinct ones sorted
-  in sort | uniq -c; saves about 8% of the CPU time
+  in sort | uniq -c
 
 Output    begins once the input has ended: `sort`, `sort -u g` and `wc` wait for that
 Estimate  about 3.7× less CPU than from the shell, for the 20 MB of input; what nosuch costs is not
           known, and not counted
-Equals    GNU coreutils 9.1 (cat, tr, sort, uniq, wc)
+Safe      tested to equal the tools installed here: GNU coreutils 9.1 (cat, tr, sort, uniq, wc)
 "
         );
     }
@@ -356,7 +341,7 @@ Rewrites
 
 Output    begins once the input has ended: `sort f` waits for that
 Estimate  about 3.5x less CPU than from the shell, for the 20 MB of input
-Equals    GNU coreutils 9.1 (sort, uniq, head)
+Safe      tested to equal the tools installed here: GNU coreutils 9.1 (sort, uniq, head)
 "
         );
     }

@@ -137,6 +137,9 @@ fn times(change: &Change) -> String {
 
 fn outputs(outputs: &Outputs) -> String {
     match outputs {
+        Outputs::Same { bytes: 0 } => {
+            "Both print nothing and end alike; files that they write are not compared.".to_owned()
+        }
         Outputs::Same { bytes } => format!("Both print the same {} and end alike.", units::bytes(*bytes)),
         Outputs::Different { .. } => "Their times are shown all the same.".to_owned(),
         Outputs::Unsteady => {

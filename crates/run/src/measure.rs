@@ -136,7 +136,14 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
                 notes.push(format!("{who} ran inside {} as one row, because of {reason}", run.shell));
             }
         }
-        notes.extend((0..pipeline.stages.len()).filter_map(|row| temporary_files(pipeline, row)));
+        notes.extend((0..pipeline.stages.len()).filter_map(|row| temporary_files(pipeline, row, "")));
+        for inside in pipeline.stages.iter().filter_map(|stage| stage.inside.as_ref()) {
+            for (at, inner) in inside.pipelines.iter().enumerate() {
+                let place = format!(" of pipeline {}", at + 1);
+                let rows = 0..inner.pipeline.stages.len();
+                notes.extend(rows.filter_map(|row| temporary_files(&inner.pipeline, row, &place)));
+            }
+        }
     }
     notes
 }
@@ -145,8 +152,8 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
 const LEAST_KEPT_BYTES: u64 = 1_000_000;
 
 /// Explains why a sort between two other stages reads more than it is given: what it keeps in temporary files, it writes and
-/// reads again.
-fn temporary_files(pipeline: &Pipeline, row: usize) -> Option<String> {
+/// reads again. `place` follows its name.
+fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<String> {
     let sort = &pipeline.stages[row];
     let given = pipeline.stages[row.checked_sub(1)?].cost.written_bytes?;
     let is_sort = sort.text.split_whitespace().next() == Some("sort");
@@ -156,7 +163,7 @@ fn temporary_files(pipeline: &Pipeline, row: usize) -> Option<String> {
         let number = pipeline.numbers(row).start().to_owned();
         let megabytes = kept / 1_000_000;
         format!(
-            "stage {number} (sort) wrote {megabytes} MB to temporary files and read them again; `sort -S 1G` keeps up to 1 GB in \
+            "stage {number} (sort){place} wrote {megabytes} MB to temporary files and read them again; `sort -S 1G` keeps up to 1 GB in \
              memory"
         )
     })

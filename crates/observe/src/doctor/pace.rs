@@ -193,10 +193,22 @@ fn doing(seen: &Seen, pid: u32) -> String {
         (Some(Cause::Terminal), _) => "waits for somebody at its terminal".into(),
         (Some(Cause::Disk), _) => "waits for the disk or a file system".into(),
         (Some(Cause::Outside(what)), _) => format!("waits for {what}"),
+        (Some(Cause::Any(waits)), _) => match waits.iter().find_map(outside) {
+            Some(what) => format!("waits for {what}"),
+            None => "waits for others in turn".into(),
+        },
         (Some(Cause::Signal), _) => "waits for a signal".into(),
         (Some(Cause::Unknown(reason)), _) => format!("cannot be looked into: {reason}"),
         (Some(_), _) => "waits for others in turn".into(),
         (None, _) => "has ended".into(),
+    }
+}
+
+/// Returns what no visible process can bring about, if a wait is for that.
+fn outside(wait: &Wait) -> Option<&str> {
+    match &wait.cause {
+        Cause::Outside(what) => Some(what),
+        _ => None,
     }
 }
 

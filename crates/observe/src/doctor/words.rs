@@ -167,6 +167,10 @@ fn threads(world: &World, pid: u32, wait: &Wait) -> String {
 }
 
 fn any(world: &World, pid: u32, waits: &[Wait]) -> String {
+    // Nobody else can end what is its own: the end of a pipe that it watches for its closing, or one that wakes itself.
+    let is_own = |wait: &&Wait| !wait.by.is_empty() && wait.by.iter().all(|holder| holder.pid == pid);
+    let told: Vec<Wait> = waits.iter().filter(|wait| !is_own(wait)).cloned().collect();
+    let waits = if told.is_empty() { waits } else { &told };
     let ends = |cause: &Cause| {
         let of = waits.iter().filter(|wait| wait.cause == *cause).filter_map(|wait| wait.fd);
         listed(of.map(descriptor).collect(), "or")
