@@ -158,3 +158,21 @@ fn outside_it_is_one_row() {
     let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
     assert!(record["pipelines"][0]["stages"][0]["inside"].is_null());
 }
+
+/// Beside other work the pipeline may not compute for most of its time: then there is no advice.
+#[test]
+fn of_a_make_that_computes_it_tells_the_lines_for_the_makefile() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let makefile = "all:\n\t@seq 2000000 | sort -r | tail -n 1 > out\n\t@echo done\n";
+    std::fs::write(dir.path().join("Makefile"), makefile).expect("written");
+    wait_until("a run that computes", || {
+        let (out, inside) = time(dir.path(), &["make"]);
+        assert_eq!(out.stdout, b"done\n");
+        let advice = inside["verdict"]["advice"].as_str().unwrap_or_default().to_owned();
+        advice
+            == "`SHELL := pelton` and `.SHELLFLAGS := run --shell sh` in the Makefile: 1 of 1 pipelines run natively, with \
+                the same output"
+    });
+    let explained = pelton().args(["explain", "make all"]).output().expect("pelton runs");
+    assert!(String::from_utf8_lossy(&explained.stdout).contains("`SHELL := pelton`"), "{explained:?}");
+}
