@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::scripts;
 use crate::shared_options::PassArgs;
-use crate::source::Source;
+use crate::source::{self, Source};
 use crate::stateless;
 use crate::terminal::Look;
 use crate::terminal::When;
@@ -16,7 +16,7 @@ use pelton_run::script::{Considered, Rewritten};
 use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints the explanation.
 pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
@@ -36,12 +36,14 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     stateless::declare(&args.switches.stateless)?;
     let source = Source::resolve(&args.source, &environment)?;
     let called = args.on.is_none().then(|| source.called_script(&environment)).flatten();
+    let depends = called.is_none().then(|| source.script_that_depends_on_its_call(&environment)).flatten();
     let source = called.unwrap_or(source);
     let Source::Text(request, plan) = source else {
         let help = match source.words().is_some_and(|words| words.first().is_some_and(is_make)) {
             true => pelton_run::ON_MAKE,
             false => "the pipeline in one word: pelton explain 'sort FILE | uniq -c'",
         };
+        let help = depends.map_or_else(|| help.to_owned(), |script| as_by_file(&script));
         return Err(Failure::new("a command given as words runs as it is").with_help(help));
     };
     if let Some(target) = &args.on {
@@ -65,8 +67,20 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     match () {
         () if args.json => json(&plan, &explained),
         () if args.dot => dot(&plan, &explained),
-        () => Ok(prose(&plan, &explained, drawing(color))),
+        () => {
+            let advice = depends.map(|script| format!("\n{}\n", as_by_file(&script)));
+            Ok(prose(&plan, &explained, drawing(color)) + &advice.unwrap_or_default())
+        }
     }
+}
+
+/// Says why a script that is called is not planned, and how it would be.
+fn as_by_file((script, depends_on): &(PathBuf, &str)) -> String {
+    let script = source::typed([script]);
+    format!(
+        "called so, a script with `{depends_on}` in it runs as it is, because it may look for its own process; to have its \
+         pipelines run natively: pelton run -f {script}"
+    )
 }
 
 /// Returns the rewritten script if it has calls. If not, and the shell runs all of the text, the plan gets the reason why

@@ -2,7 +2,7 @@
 
 use crate::scripts;
 use crate::shared_options::SourceArgs;
-use crate::source::Source;
+use crate::source::{self, Source};
 use pelton_record::inside::{Inner, Inside};
 use pelton_record::{Prediction, Run};
 use pelton_report::units;
@@ -42,15 +42,22 @@ fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<S
 fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
     let called = source.called_script(environment);
     let Source::Text(request, plan) = called.as_ref().unwrap_or(source) else { return None };
-    request.script.as_ref()?;
     if !pipelines_are_busy(run) {
         return None;
     }
     let (native, all) = scripts::native_pipelines(request, plan, environment);
+    let typed = match (&called, source.words(), &request.script) {
+        (Some(_), Some(words), _) => source::typed(words.iter()),
+        (_, _, Some(file)) => format!(
+            "-f {}",
+            source::typed(
+                [file.as_os_str()].into_iter().chain(request.args.iter().map(|arg| arg.as_os_str()))
+            )
+        ),
+        _ => return None,
+    };
     (native > 0).then(|| {
-        format!(
-            "`pelton run` with the same text: {native} of {all} pipelines run natively, with the same output"
-        )
+        format!("`pelton run {typed}`: {native} of {all} pipelines run natively, with the same output")
     })
 }
 

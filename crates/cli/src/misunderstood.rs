@@ -126,8 +126,10 @@ pub fn no_pipeline(root: &Command) -> Failure {
 
 /// Returns a note if the shell has run more of the line than pelton saw: the words before the first `|`.
 pub fn readers_beside(words: &[OsString]) -> Option<String> {
+    let own = std::process::id();
     let readers = readers();
-    if readers.is_empty() {
+    // With `2>&1 |` they are to read the report.
+    if readers.is_empty() || procfs::pipe_behind(own, 1) == procfs::pipe_behind(own, 2) {
         return None;
     }
     let own = source::typed(words);

@@ -179,7 +179,20 @@ fn stats(args: &RunArgs, source: &Source, environment: &Environment, color: When
     if let Source::Text(request, plan) = source {
         warn_of_missing(request, plan, environment, color);
     }
-    let measured = time::measure(source, environment, Options { native, ..Options::FAITHFULLY })?;
+    let mut measured = time::measure(source, environment, Options { native, ..Options::FAITHFULLY })?;
+    let called = source.called_script(environment);
+    if let Source::Text(request, plan) = called.as_ref().unwrap_or(source)
+        && !args.faithful
+        && (called.is_some() || matches!(plan, Plan::Whole { .. }))
+        && let Some(Ok(rewritten)) =
+            scripts::rewritten(request, plan, environment, &args.switches, &args.passes)
+        && rewritten.has_calls()
+    {
+        measured.run.notes.push(
+            "--stats shows it as the shell runs it; without it, the pipelines that `pelton explain` lists run natively"
+                .to_owned(),
+        );
+    }
     time::show(place, &args.report, color, &measured.run)?;
     Ok(measured.ending())
 }

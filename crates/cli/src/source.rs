@@ -49,6 +49,11 @@ impl Source {
         }
     }
 
+    /// Whether its text was read from a script's file.
+    pub fn is_script(&self) -> bool {
+        matches!(self, Source::Text(request, _) if request.script.is_some())
+    }
+
     /// Returns the script that it calls and does nothing else, if it does. A tool that pelton knows is none, though many a
     /// `sort` or `grep` is a script around the real one.
     pub fn called_script(&self, environment: &Environment) -> Option<Source> {
@@ -58,6 +63,17 @@ impl Source {
             return None;
         }
         CalledScript::of(&words, environment)?.resolve(environment)
+    }
+
+    /// Returns the script that it calls, and what in it may depend on the call, if something may.
+    pub fn script_that_depends_on_its_call(
+        &self,
+        environment: &Environment,
+    ) -> Option<(PathBuf, &'static str)> {
+        let words = self.words()?;
+        let script = CalledScript::of(&words, environment)?;
+        let depends_on = dependence_on_its_call(&script.text()?)?;
+        Some((script.file, depends_on))
     }
 }
 
@@ -96,11 +112,15 @@ impl<'a> CalledScript<'a> {
         !is_descriptor && std::fs::metadata(&self.file).is_ok_and(|metadata| metadata.is_file())
     }
 
+    fn text(&self) -> Option<String> {
+        let text = std::fs::read(&self.file).ok().filter(|text| !text.contains(&0))?;
+        String::from_utf8(text).ok()
+    }
+
     /// Reads and plans it, as `-f` does. `None` if it cannot be read, holds no text, or is no shell's: whoever called it
     /// finds out why.
     fn resolve(self, environment: &Environment) -> Option<Source> {
-        let text = std::fs::read(&self.file).ok().filter(|text| !text.contains(&0))?;
-        let text = String::from_utf8(text).ok().filter(|text| !depends_on_its_call(text))?;
+        let text = self.text().filter(|text| dependence_on_its_call(text).is_none())?;
         let shell = find_shell(&self.shell, environment).ok()?;
         let request = script_request(&self.file, text.into(), self.arguments, shell, self.flags);
         let plan = pelton_run::plan(&request, environment).ok()?;
@@ -228,18 +248,28 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
 }
 
-/// Whether a script may ask for its own name as a process, which is the shell's if the shell is given the script, for the
-/// `$_` that it was started with, or write into its own file.
-fn depends_on_its_call(script: &str) -> bool {
+/// Returns what in a script may ask for its own name as a process, which is the shell's if the shell is given the script, or
+/// for the `$_` that it was started with, or write into its own file. Lines of comments do not count, nor `top` as a word of
+/// English: as a command of a script it has options.
+fn dependence_on_its_call(script: &str) -> Option<&'static str> {
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let lines: Vec<&str> = script.lines().filter(|line| !is_comment(line)).collect();
+    let script = lines.join("\n");
     let is_part = |c: char| c.is_alphanumeric() || "_-".contains(c);
-    let mut words = script.split(|c: char| !is_part(c));
-    script.contains("$_")
-        || script.contains("${_")
-        || script.contains("/proc")
-        || script.replace([' ', '"', '{'], "").contains(">$0")
-        || words.any(|word| {
-            matches!(word, "comm" | "ps" | "pgrep" | "pkill" | "pidof" | "killall" | "pidwait" | "top")
+    let has_word = |wanted: &str, is_call: fn(&str) -> bool| {
+        let mut at =
+            script.match_indices(wanted).map(|(at, _)| (&script[..at], &script[at + wanted.len()..]));
+        at.any(|(before, behind)| {
+            !before.ends_with(is_part) && !behind.starts_with(is_part) && is_call(behind)
         })
+    };
+    let has_option = |behind: &str| behind.trim_start_matches([' ', '\t']).starts_with('-');
+    let texts = ["$_", "${_", "/proc"].into_iter().filter(|text| script.contains(text));
+    let names = ["ps", "pgrep", "pkill", "pidof", "killall", "pidwait"];
+    let names = names.into_iter().filter(|name| has_word(name, |_| true));
+    let top = ["top"].into_iter().filter(|name| has_word(name, has_option));
+    let own = ["$0"].into_iter().filter(|_| script.replace([' ', '"', '{'], "").contains(">$0"));
+    texts.chain(names).chain(top).chain(own).next()
 }
 
 /// Returns the shell, with its option if any, that the system starts for a script: it takes all behind the program for one
@@ -333,5 +363,27 @@ pub fn no_such_command(words: &[OsString], error: &std::io::Error) -> Failure {
     match diagnose::similar_program(&name) {
         Some(similar) => failure.with_help(format!("did you mean `{similar}`?")),
         None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dependence_on_its_call;
+
+    #[test]
+    fn a_script_depends_on_its_call_by_what_it_calls_and_not_by_its_words() {
+        for (script, wanted) in [
+            ("ps aux | grep -c \"$0\"", Some("ps")),
+            ("if pgrep -f x; then exit; fi", Some("pgrep")),
+            ("n=$(top -b -n 1 | head)", Some("top")),
+            ("cat /proc/self/comm", Some("/proc")),
+            ("echo \"# x\" > \"$0\"", Some("$0")),
+            ("echo ${_}", Some("${_")),
+            ("echo '== top samples'\n# ps is not called\nsort f | head -n 3", None),
+            ("comm -12 a b | wc -l", None),
+            ("cat top-3 maps | uniq -c", None),
+        ] {
+            assert_eq!(dependence_on_its_call(script), wanted, "{script}");
+        }
     }
 }

@@ -254,6 +254,9 @@ fn measure_several(args: &TimeArgs, source: &Source, environment: &Environment) 
     let run = pelton_run::summarise(runs, args.warmup.min(total));
     let mut run = run.ok_or_else(|| Failure::new("nothing was measured"))?;
     run.notes.extend(input.note());
+    if source.words().is_some() || source.is_script() {
+        run.notes.push("what a command or script starts is shown of a single run: without --runs".to_owned());
+    }
     if interrupted {
         run.notes
             .push(format!("interrupted: {measured} of {} runs were measured, or part of one", args.runs));

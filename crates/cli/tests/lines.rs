@@ -118,6 +118,34 @@ fn stages_that_are_functions_are_called_so() {
     }
 }
 
+/// `zcat` is a script that becomes gzip; a script of another language is its interpreter's process.
+#[test]
+fn scripts_that_a_line_starts_are_found_by_their_names() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str| {
+        let file = dir.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    script("wrapper", "#!/bin/sh\nexec cat \"$@\"\n");
+    script("rows.awk", "#!/usr/bin/awk -f\n{ print NR }\n");
+    std::fs::write(
+        dir.path().join("x.sh"),
+        "seq 3 | ./wrapper | wc -l\nseq 4 | ./rows.awk\n./wrapper x.sh\n",
+    )
+    .unwrap();
+    let (_, record) = pelton(dir.path(), &[], &["bash", "x.sh"]);
+    let wanted = [
+        row(1, "seq 3 | ./wrapper | wc -l", 1),
+        row(2, "seq 4 | ./rows.awk", 1),
+        row(3, "./wrapper x.sh", 1),
+    ];
+    assert_eq!(rows(&record), wanted);
+    let stages = &record["pipelines"][0]["stages"][0]["inside"]["pipelines"][0]["pipeline"]["stages"];
+    assert_eq!((&stages[1]["name"], &stages[1]["text"]), (&"wrapper".into(), &"./wrapper".into()));
+}
+
 #[test]
 fn what_a_script_reads_in_has_no_line_of_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -600,6 +600,19 @@ fn a_script_that_is_called_runs_as_one_that_is_given() {
     }
 }
 
+#[test]
+fn of_a_script_that_may_look_for_its_own_process_it_is_said_how_it_runs_natively() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("x.sh"), "ps -o comm= | sort | head -n 2\n").expect("written");
+    for (words, wanted) in [(&["bash x.sh"][..], 0), (&["bash", "x.sh"], 2)] {
+        let out = Command::new(PELTON).arg("explain").args(words).current_dir(folder.path()).output();
+        let out = out.expect("it runs");
+        let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+        assert!(said.contains("`ps`") && said.contains("pelton run -f x.sh"), "{said}");
+        assert_eq!(out.status.code(), Some(wanted));
+    }
+}
+
 /// What the system or the shell would refuse, or read from elsewhere, is left to them.
 #[test]
 fn what_is_no_plain_call_of_a_script_is_left_to_the_shell() {

@@ -191,7 +191,7 @@ fn idle_cores(scene: &Scene<'_>) -> Option<String> {
         only_a_faster_one(scene, cores)
     } else if left >= 0.7 {
         format!(
-            "other programs keep the cores busy that it left: less work helps, first of all in {}, or a quieter machine",
+            "other programs keep the other cores busy; less work makes it faster, first of all in {}, or a quieter machine",
             scene.here()
         )
     } else if left < FULL {

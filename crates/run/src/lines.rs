@@ -60,7 +60,10 @@ enum Says {
 impl Says {
     fn fits(&self, started: &Started) -> bool {
         match (self, &started.program) {
-            (Says::Name(name), Some(program)) => name.rsplit('/').next() == Some(program),
+            (Says::Name(name), Some(program)) => {
+                let name = name.rsplit('/').next();
+                name == Some(program) || started.script.is_some() && name == started.script.as_deref()
+            }
             (Says::Name(name), None) => is_builtin(name),
             // A fork may become the last program of the function.
             (Says::Function(_, (first, last)), Some(_)) => {
@@ -194,10 +197,18 @@ fn name_stages(inside: &mut Inside, launches: &Launches, found: &[Option<usize>]
         }
         inner.pipeline.text.clone_from(&source.text);
         for (stage, said) in inner.pipeline.stages.iter_mut().zip(&source.stages) {
-            if let Says::Function(name, _) = &said.says {
-                stage.name =
-                    if stage.name.contains('(') { name.clone() } else { format!("{name} {}", stage.name) };
-                stage.text.clone_from(&said.text);
+            match &said.says {
+                Says::Function(name, _) => {
+                    let is_fork = stage.name.contains('(');
+                    stage.name = if is_fork { name.clone() } else { format!("{name} {}", stage.name) };
+                    stage.text.clone_from(&said.text);
+                }
+                // A script that has become another program, or stands behind its interpreter.
+                Says::Name(name) if name.rsplit('/').next() != Some(&stage.name) => {
+                    stage.name = name.rsplit('/').next().unwrap_or(name).to_owned();
+                    stage.text.clone_from(&said.text);
+                }
+                Says::Name(_) | Says::Open => {}
             }
         }
     }
@@ -272,6 +283,7 @@ mod tests {
         let started = |(line, name): &(u32, &str)| Started {
             line: (*line > 0).then_some(*line),
             program: (!name.is_empty()).then(|| (*name).to_owned()),
+            script: None,
         };
         let [all, own] = ms;
         let cost = Cost { user_ns: all * 1_000_000, wall_ns: all * 1_000_000, ..Cost::zero() };

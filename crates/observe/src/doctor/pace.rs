@@ -250,6 +250,8 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     Some(Conclusion { health, kind, headline, root_cause, cure })
 }
 
+/// Returns the name of a process's parent, if that is not the first of all, which nobody should end.
 fn parent(seen: &Seen, pid: u32) -> Option<String> {
-    Some(name(&seen.world, seen.world.processes.get(&pid)?.stat.parent))
+    let parent = seen.world.processes.get(&pid)?.stat.parent;
+    (parent > 1).then(|| name(&seen.world, parent))
 }

@@ -43,6 +43,8 @@ pub struct Started {
     pub line: Option<u32>,
     /// The name of its program; `None` for a fork of the shell, which runs a part of the script.
     pub program: Option<String>,
+    /// The name of the script that was started, if one was: it may have become the program.
+    pub script: Option<String>,
 }
 
 /// The key by which launches are merged.
@@ -138,7 +140,7 @@ impl<'a> Found<'a> {
     fn started(&self, leader: usize) -> Started {
         let member = &self.family.members[leader];
         let program = (!member.words.is_empty()).then(|| self.family.name(leader));
-        Started { line: member.line, program }
+        Started { line: member.line, program, script: script(&member.called) }
     }
 
     /// Returns the nearest launch above `index`.
@@ -174,6 +176,20 @@ impl<'a> Found<'a> {
     }
 }
 
+/// Returns the name of the script that an interpreter was given, as the system does for a `#!` line.
+fn script(called: &[String]) -> Option<String> {
+    let (program, rest) = called.split_first()?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut words = rest.iter().filter(|word| !word.starts_with('-'));
+    if !program.starts_with('/') {
+        return None;
+    }
+    // `#!/usr/bin/env NAME` has the interpreter behind it.
+    let skipped = usize::from(name(program) == "env");
+    let script = words.nth(skipped)?;
+    script.contains('/').then(|| name(script))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::process::{FamilyProcess, tests::member};
@@ -204,6 +220,19 @@ mod tests {
 
     fn of(line: u32, program: &str) -> (u32, String) {
         (line, program.to_owned())
+    }
+
+    #[test]
+    fn an_interpreter_is_given_a_script_by_the_system() {
+        let script = |line: &str| super::script(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!(script("/bin/sh /usr/bin/zcat f"), named("zcat"));
+        assert_eq!(script("/usr/bin/env python3 ./up.py"), named("up.py"));
+        assert_eq!(script("/usr/bin/perl -w /opt/x.pl a/b"), named("x.pl"));
+        assert_eq!(
+            [script("sort /tmp/f"), script("/usr/bin/sort f"), script("python3 a/x.py")],
+            [None, None, None]
+        );
     }
 
     #[test]

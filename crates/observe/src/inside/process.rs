@@ -18,6 +18,8 @@ pub struct FamilyProcess {
     pub end_ns: u64,
     /// Arguments of its last exec; none if it never exec'd.
     pub words: Vec<String>,
+    /// Arguments of its first exec: a wrapper such as zcat becomes another program.
+    pub called: Vec<String>,
     /// The line of the followed shell's script where it stands, if that shell or a fork of it made it.
     pub line: Option<u32>,
     /// CPU time before its first exec.
@@ -54,6 +56,7 @@ impl FamilyProcess {
             start_ns,
             end_ns: 0,
             words: Vec::new(),
+            called: Vec::new(),
             line: None,
             before_exec_ns: None,
             pipes: [None; 2],

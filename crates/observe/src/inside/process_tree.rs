@@ -113,6 +113,9 @@ impl Family {
                 (member.pipes, member.named) = (pipes, named);
                 member.line = line.or(member.line);
                 member.words = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+                if member.called.is_empty() {
+                    member.called.clone_from(&member.words);
+                }
             }
             Event::Left { pid } => {
                 self.live.remove(&pid);
