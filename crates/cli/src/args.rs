@@ -465,13 +465,19 @@ pub struct PipeArgs {
     pub words: Vec<OsString>,
 }
 
-/// Run a script as `pelton run -f` does; for `#!` lines.
+/// Run a script, or a text behind -c, as the shell does; for `#!` lines, Makefiles and CI.
+///
+/// Everything behind the options of pelton is as for the shell: its own options, and then a script or `-c` and a text, with
+/// arguments.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   pelton sh script.sh one two
+  pelton sh -eo pipefail -c 'sort f | uniq -c' name one
   #!/usr/bin/env -S pelton sh  the first line of a script; it is bash's, unless
                                --shell says otherwise
+  SHELL := pelton              the recipes of a Makefile; options of bash that
+  .SHELLFLAGS := sh -c         stood there go between `sh` and `-c`
 
 Exit status: the script's own; 2 if pelton refuses it; 126 or 127 as from a
 shell.")]
@@ -480,9 +486,9 @@ pub struct ShArgs {
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
     pub shell: Option<OsString>,
 
-    /// The script, and its arguments, options included
+    /// The shell's options; then the script, or -c and a text; then arguments
     #[arg(value_name = "SCRIPT", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-    pub script: Vec<OsString>,
+    pub words: Vec<OsString>,
 }
 
 /// Say whether a change helped: two texts run in turns, their times and their output compared.

@@ -79,7 +79,7 @@ fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<
     let option = if **shell == "bash" { "" } else { " --shell sh" };
     (native > 0).then(|| {
         format!(
-            "`SHELL := pelton` and `.SHELLFLAGS := run{option}` in the Makefile: {native} of {} pipelines run natively, with \
+            "`SHELL := pelton` and `.SHELLFLAGS := sh{option} -c` in the Makefile: {native} of {} pipelines run natively, with \
              the same output",
             texts.len()
         )
@@ -96,7 +96,7 @@ fn text_of(inner: &Inner) -> Option<String> {
 }
 
 fn is_native(text: &str, shell: &str, environment: &Environment) -> bool {
-    let args = SourceArgs { shell: Some(shell.into()), file: None, words: vec![text.into()] };
+    let args = SourceArgs { shell: Some(shell.into()), words: vec![text.into()], ..SourceArgs::default() };
     match Source::resolve(&args, environment) {
         Ok(Source::Text(request, plan)) => scripts::native_pipelines(&request, &plan, environment).0 > 0,
         _ => false,

@@ -77,7 +77,7 @@ fn work() -> ExitCode {
         Verb::Stamp(args) => arrivals::stamp(&args),
         Verb::Compare(args) => compare::compare(&args, cli.color.when),
         Verb::Pipe(args) => pipe::pipe(&args),
-        Verb::Sh(args) => run::script(args, cli.color.when),
+        Verb::Sh(args) => run::shell(args, cli.color.when),
         Verb::Explain(args) => explain::explain(&args, cli.color.when),
         Verb::Json(args) => json::json(&args),
         Verb::Plan(args) => workers::plan(&args),

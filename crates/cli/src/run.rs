@@ -4,7 +4,7 @@ use crate::args::{RunArgs, ShArgs};
 use crate::ending::Ending;
 use crate::failure::{Failure, plain};
 use crate::output::OutputTarget;
-use crate::shared_options::{PassArgs, ReportArgs, SourceArgs, SwitchArgs};
+use crate::shared_options::{PassArgs, ReportArgs, SwitchArgs};
 use crate::source::{self, Source};
 use crate::terminal::When;
 use crate::terminal::{self, Look};
@@ -116,9 +116,9 @@ fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment, co
     }
 }
 
-/// Runs a script, which is shell text in a file.
-pub fn script(args: ShArgs, color: When) -> Result<Ending, Failure> {
-    let source = SourceArgs { shell: args.shell, file: Some(args.script), words: vec![] };
+/// Runs a script, or a text, as a shell that is called with these words does.
+pub fn shell(args: ShArgs, color: When) -> Result<Ending, Failure> {
+    let source = source::of_shell_call(args.shell, args.words)?;
     let args = RunArgs {
         source,
         faithful: false,

@@ -213,7 +213,7 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
 }
 
 /// What to run.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct SourceArgs {
     /// The shell whose text it is, by name or path [default: bash, or what the script's `#!` line names]
     #[arg(long, value_name = "SHELL", value_hint = ValueHint::CommandName)]
@@ -228,6 +228,14 @@ pub struct SourceArgs {
     #[arg(value_name = "PIPELINE", trailing_var_arg = true, allow_hyphen_values = true,
           value_hint = ValueHint::CommandWithArguments)]
     pub words: Vec<OsString>,
+
+    /// Options of the shell.
+    #[arg(skip)]
+    pub shell_options: Vec<OsString>,
+
+    /// `$0`, `$1` and so on of a text.
+    #[arg(skip)]
+    pub parameters: Vec<OsString>,
 }
 
 impl SourceArgs {

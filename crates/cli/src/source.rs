@@ -25,7 +25,7 @@ pub enum Source {
 impl Source {
     /// Reads and plans what the arguments name.
     pub fn resolve(args: &SourceArgs, environment: &Environment) -> Result<Self, Failure> {
-        let request = match (args.script(), args.words.as_slice()) {
+        let mut request = match (args.script(), args.words.as_slice()) {
             (Some((file, arguments)), _) => script(file, arguments, args.shell.as_deref(), environment)?,
             (None, []) => {
                 return Err(misunderstood::no_pipeline(&Cli::command()));
@@ -37,6 +37,10 @@ impl Source {
             (None, [text]) => text_request(text.clone(), args.shell.as_deref(), environment)?,
             (None, words) => return Ok(Source::Words(words.to_vec())),
         };
+        request.shell_flags.splice(..0, args.shell_options.iter().cloned());
+        if let Some((name, arguments)) = args.parameters.split_first() {
+            (request.name, request.args) = (name.clone(), arguments.to_vec());
+        }
         let plan = pelton_run::plan(&request, environment).map_err(|error| refusal(&request, error))?;
         Ok(Source::Text(Box::new(request), plan))
     }
@@ -126,6 +130,49 @@ impl<'a> CalledScript<'a> {
         let plan = pelton_run::plan(&request, environment).ok()?;
         Some(Source::Text(Box::new(request), plan))
     }
+}
+
+/// Reads the words behind the name of a shell, as that does: its options, then a script, or a text if `-c` was among them, then
+/// arguments.
+///
+/// # Errors
+/// If nothing is left to run.
+pub fn of_shell_call(shell: Option<OsString>, words: Vec<OsString>) -> Result<SourceArgs, Failure> {
+    let mut words = words.into_iter().peekable();
+    let mut args = SourceArgs { shell, ..SourceArgs::default() };
+    let mut is_text = false;
+    while let Some(word) =
+        words.next_if(|word| word.as_bytes().starts_with(b"-") || word.as_bytes().starts_with(b"+"))
+    {
+        match word.as_bytes() {
+            b"-" | b"--" => break,
+            [b'-', b'-', ..] => args.shell_options.push(word),
+            [sign, letters @ ..] => {
+                is_text |= *sign == b'-' && letters.contains(&b'c');
+                let letters: Vec<u8> = letters.iter().copied().filter(|letter| *letter != b'c').collect();
+                if !letters.is_empty() {
+                    args.shell_options.push(OsString::from_vec([&[*sign], letters.as_slice()].concat()));
+                }
+                if letters.ends_with(b"o") {
+                    args.shell_options.extend(words.next());
+                }
+            }
+            [] => {}
+        }
+    }
+    match (words.next(), is_text) {
+        // `-` alone would ask for standard input.
+        (Some(text), true) if text == "-" => {
+            (args.words, args.parameters) = (vec![" -".into()], words.collect())
+        }
+        (Some(text), true) => (args.words, args.parameters) = (vec![text], words.collect()),
+        (Some(file), false) => args.file = Some([file].into_iter().chain(words).collect()),
+        (None, _) => {
+            return Err(Failure::new("there is no script, and no text behind -c")
+                .with_help("pelton sh SCRIPT, or pelton sh -c 'sort FILE | uniq -c'"));
+        }
+    }
+    Ok(args)
 }
 
 /// Whether the first word looks like an unknown option, and no `--` precedes it.

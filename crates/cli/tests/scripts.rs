@@ -685,3 +685,46 @@ fn bash_reads_the_rewritten_text_in_place_of_its_script() {
         assert!(read.contains("memfd:script"), "{read}");
     }
 }
+
+/// Options, texts and arguments as the shell takes them; with `-e` and pipefail natively as well.
+#[test]
+fn sh_takes_what_a_shell_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(
+        folder.path().join("s.sh"),
+        "seq 5 | sort -r | head -n 2; echo $0 $* $-; false | cat\necho on\n",
+    )
+    .expect("written");
+    let output = |program: &[&str], words: &[&str]| {
+        let mut command = Command::new(program[0]);
+        let out =
+            command.args(&program[1..]).args(words).current_dir(folder.path()).output().expect("it runs");
+        (String::from_utf8_lossy(&out.stdout).into_owned(), out.stderr, out.status.code())
+    };
+    let text = "seq 9 | sort -r | head -n 2; echo $0 $1 | cat; false | wc -l; echo $U on";
+    let calls: [&[&str]; 9] = [
+        &["-c", text],
+        &["-c", text, "name", "one"],
+        &["-euo", "pipefail", "-c", text],
+        &["-e", "-o", "pipefail", "-c", "--", text, "n", "-x"],
+        &["-ec", "false | wc -l; sort nosuch | uniq -c; false; echo no"],
+        &["--noprofile", "--norc", "-eo", "pipefail", "s.sh", "one", "-c"],
+        &["-f", "--", "s.sh"],
+        &["+e", "-u", "s.sh", "two"],
+        &["-c", "set -o | sort | head -n 30; - | cat"],
+    ];
+    for (shell, call) in ["bash", "sh"].into_iter().flat_map(|shell| calls.map(|call| (shell, call))) {
+        if shell == "sh" && (call.contains(&"pipefail") || call.contains(&"-euo") || call.contains(&"--norc"))
+        {
+            continue;
+        }
+        assert_eq!(
+            output(&[PELTON, "sh", "--shell", shell], call),
+            output(&[shell], call),
+            "{shell} {call:?}"
+        );
+    }
+    let (_, said, status) = output(&[PELTON, "sh"], &["-e", "-c"]);
+    assert_eq!(status, Some(2));
+    assert!(String::from_utf8_lossy(&said).contains("no text behind -c"), "{said:?}");
+}

@@ -26,7 +26,7 @@ pub struct Request {
     pub args: Vec<OsString>,
     /// The regular file the text was read from, if it was: the shell can read it again.
     pub script: Option<PathBuf>,
-    /// Options of the shell that the script's `#!` line asks for.
+    /// Options of the shell: those that the script's `#!` line asks for, or whoever called it.
     pub shell_flags: Vec<OsString>,
     /// The shell for the text.
     pub shell: Shell,
@@ -103,7 +103,7 @@ pub struct PipelinePlan {
 pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, SyntaxError> {
     let whole = |reason: String| Ok(Plan::Whole { reason });
     if let Some(flag) = request.shell_flags.first() {
-        return whole(format!("the option {} of its `#!` line", flag.display()));
+        return whole(format!("the option {} of its shell", flag.display()));
     }
     if let Some(reason) = system_lacks(request) {
         return whole(reason.into());

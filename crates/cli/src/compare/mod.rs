@@ -109,7 +109,8 @@ fn resolve(
         return Err(Failure::new(problem)
             .with_help("the texts as arguments: pelton compare 'sort f | uniq' 'sort -u f'"));
     }
-    let source = SourceArgs { shell: args.shell.clone(), file: None, words: vec![text.to_owned()] };
+    let source =
+        SourceArgs { shell: args.shell.clone(), words: vec![text.to_owned()], ..SourceArgs::default() };
     let source = Source::resolve(&source, environment)?;
     if let Source::Text(request, plan) = &source {
         source::warn_of_missing(request, plan, environment, Look::of_stderr(color));

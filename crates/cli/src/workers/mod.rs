@@ -547,7 +547,7 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
 /// Runs the kernel of a command whose parts are folded, from standard input to standard output.
 fn folded(text: &str, shell: &str, case: Special<'_>) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
-    let source = SourceArgs { shell: Some(shell.into()), file: None, words: vec![text.into()] };
+    let source = SourceArgs { shell: Some(shell.into()), words: vec![text.into()], ..SourceArgs::default() };
     let Source::Text(request, plan) = Source::resolve(&source, &environment)? else {
         return Ok(Ending::Status(2));
     };

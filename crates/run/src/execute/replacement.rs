@@ -62,8 +62,9 @@ pub fn shell_call(request: &Request, environment: &Environment) -> Option<Exec> 
 
 pub(super) fn whole(request: &Request, environment: &Environment) -> Option<Exec> {
     let env = environment.as_inherited();
+    let flags = request.shell_flags.iter().map(|flag| flag.to_str()).collect::<Option<Vec<_>>>()?;
     match &request.script {
         Some(file) => request.shell.call_script(file, &request.shell_flags, &request.args, &env),
-        None => request.shell.call(&[], request.text.as_bytes(), &request.name, &request.args, &env),
+        None => request.shell.call(&flags, request.text.as_bytes(), &request.name, &request.args, &env),
     }
 }

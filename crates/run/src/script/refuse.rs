@@ -108,8 +108,12 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
         odd_separators: !has_blank_separators(text),
         ..ShellEffects::default()
     };
-    for flag in flags {
-        effects.take(flag.to_str().unwrap_or("?"), &mut std::iter::empty())?;
+    let mut flags = flags.iter().map(|flag| flag.to_str().unwrap_or("?"));
+    while let Some(flag) = flags.next() {
+        // What a shell does that nobody types into reads no files at its start, unless BASH_ENV names one.
+        if !["--noprofile", "--norc"].contains(&flag) {
+            effects.take(flag, &mut flags)?;
+        }
     }
     for at in (0..words.len()).filter(|at| words[*at] == "set") {
         let mut rest = words[at + 1..].iter().copied();
@@ -263,6 +267,9 @@ mod tests {
         assert_eq!(of("set -o nounset; set +o errexit"), Ok((true, false)));
         assert_eq!(of("set -- a b; set a b"), Ok((false, false)));
         assert_eq!(manner("a", &["-eu".into()], Known::default()).map(|manner| manner.nounset), Ok(true));
+        let flags = ["--norc", "-eo", "pipefail"].map(OsString::from);
+        assert_eq!(manner("a", &flags, Known::default()).map(|manner| manner.pipefail), Ok(true));
+        assert!(manner("a", &["-o".into()], Known::default()).is_err());
     }
 
     #[test]
