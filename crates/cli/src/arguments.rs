@@ -5,7 +5,7 @@
 //! all of them: the messages are always theirs.
 
 use crate::args::{Cli, Color, FIRST_STEPS, Verb};
-use crate::{attached_values, misunderstood, terminal};
+use crate::{attached_values, misunderstood, output, terminal};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
 use std::ffi::OsString;
@@ -25,8 +25,7 @@ pub fn read() -> Result<Cli, ExitCode> {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
             && std::env::args_os().len() < 2
         {
-            terminal::say(FIRST_STEPS);
-            return ExitCode::from(error.exit_code() as u8);
+            return ExitCode::from(u8::from(output::print(FIRST_STEPS, "the help").is_err()));
         }
         if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
             let failure = misunderstood::unknown_verb(word, &Cli::command());

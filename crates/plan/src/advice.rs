@@ -7,8 +7,8 @@ use pelton_commands::{Context, Implementation, Locale, accept, lookup};
 pub const MAKES: [&str; 2] = ["gmake", "make"];
 
 /// How they do.
-pub const ON_MAKE: &str = "recipes run by pelton with `SHELL := pelton` and `.SHELLFLAGS := sh -c` in the Makefile (`sh --shell \
-                           sh -c` unless they are written for bash)";
+pub const ON_MAKE: &str = "its recipes run by pelton if the Makefile has `SHELL := pelton` and `.SHELLFLAGS := sh -c` (`sh --shell sh \
+                           -c` unless they are written for bash); explain shows one that it is given as text";
 
 /// Returns the advice as sentences.
 pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {

@@ -111,6 +111,14 @@ fn programs(family: &Relations<'_>, leader: usize) -> Vec<usize> {
     found
 }
 
+/// Returns what a process of pelton's was forked for: the text that its parent was given, which is its longest argument.
+fn of_pelton(family: &Relations<'_>, leader: usize) -> Option<String> {
+    let parent = &family.members[family.members[leader].parent?];
+    let is_pelton = parent.words.first()?.rsplit('/').next() == Some("pelton");
+    let text = parent.words[1..].iter().max_by_key(|word| word.len()).filter(|_| is_pelton)?;
+    Some(format!("pelton: {}", text.lines().next().unwrap_or_default()))
+}
+
 fn text(family: &Relations<'_>, leader: usize) -> String {
     let member = &family.members[leader];
     if !member.words.is_empty() {
@@ -118,7 +126,7 @@ fn text(family: &Relations<'_>, leader: usize) -> String {
     }
     let programs = programs(family, leader);
     match programs.as_slice() {
-        [] => family.name(leader),
+        [] => of_pelton(family, leader).unwrap_or_else(|| family.name(leader)),
         [one] => typed_command_line(&family.members[*one].words),
         several => {
             let names: Vec<String> = several.iter().map(|&index| family.name(index)).collect();
