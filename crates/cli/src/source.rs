@@ -218,7 +218,8 @@ pub fn find_shell(name: &OsStr, environment: &Environment) -> Result<Shell, Fail
     })
 }
 
-fn stdin_text() -> Result<OsString, Failure> {
+/// Reads a text from standard input.
+pub fn stdin_text() -> Result<OsString, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .read_to_end(&mut bytes)

@@ -111,6 +111,19 @@ fn one_text_is_compared_with_itself_by_pelton_run() {
     assert!(!err.contains("pelton:"), "{err}");
 }
 
+/// A text with quotes of its own, from a here-document.
+#[test]
+fn one_text_comes_from_standard_input() {
+    let script = format!(
+        "{} compare -r 2 - << 'end'\nseq 3 | awk '{{print $1}}'\nend\n",
+        env!("CARGO_BIN_EXE_pelton")
+    );
+    let out = Command::new("bash").args(["-c", &script]).output().expect("bash runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    says(&said, &["pelton run 'seq 3 | awk '", "Both print the same 6 B and end alike in all 2 runs"]);
+    assert!(!said.contains("standard input"), "{said}");
+}
+
 /// The shell of the `#!` line with its options, and the script's arguments, options included.
 #[test]
 fn a_script_is_compared_with_itself_by_pelton_run() {

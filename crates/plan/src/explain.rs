@@ -7,7 +7,7 @@ use crate::summary::{NodeSummary, SegmentSummary, Summary};
 use std::fmt::Write;
 
 /// Why the plan is safe: before the tools that its kernels equal.
-const TESTED: &str = "tested to equal the tools installed here";
+const TESTED: &str = "equal, by pelton's tests, to your";
 
 /// How a plan is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Planned {
     ///
     /// Output    begins once the input has ended: `sort` waits for that
     /// Estimate  about 8× less CPU than from the shell, for the 100 MB of input
-    /// Safe      tested to equal the tools installed here: GNU coreutils 9.1 (cat, tr, sort, uniq)
+    /// Safe      equal, by pelton's tests, to your GNU coreutils 9.1 (cat, tr, sort, uniq)
     /// ```
     pub fn explain(&self, drawing: Drawing) -> String {
         let Drawing { unicode, width } = drawing;
@@ -47,7 +47,7 @@ impl Planned {
         if let Some(estimate) = &summary.estimate {
             facts.push(("Estimate", tell_estimate(estimate, signs)));
         }
-        facts.extend(equals(&self.stages).map(|tools| ("Safe", format!("{TESTED}: {tools}"))));
+        facts.extend(equals(&self.stages).map(|tools| ("Safe", format!("{TESTED} {tools}"))));
         let sharing = self.stages.iter().filter_map(|stage| {
             Some(("Threads", format!("{}: {}", brief(stage, signs), stage.sharing.as_deref()?)))
         });
@@ -319,7 +319,7 @@ Rewrites
 Output    begins once the input has ended: `sort`, `sort -u g` and `wc` wait for that
 Estimate  about 3.7× less CPU than from the shell, for the 20 MB of input; what nosuch costs is not
           known, and not counted
-Safe      tested to equal the tools installed here: GNU coreutils 9.1 (cat, tr, sort, uniq, wc)
+Safe      equal, by pelton's tests, to your GNU coreutils 9.1 (cat, tr, sort, uniq, wc)
 "
         );
     }
@@ -341,7 +341,7 @@ Rewrites
 
 Output    begins once the input has ended: `sort f` waits for that
 Estimate  about 3.5x less CPU than from the shell, for the 20 MB of input
-Safe      tested to equal the tools installed here: GNU coreutils 9.1 (sort, uniq, head)
+Safe      equal, by pelton's tests, to your GNU coreutils 9.1 (sort, uniq, head)
 "
         );
     }

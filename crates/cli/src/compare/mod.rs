@@ -18,7 +18,10 @@ use crate::time::{Input, Measured, measure};
 use hidden_output::{Kept, with_hidden_output};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
 use pelton_run::{Compared, Environment, Observing, Options};
+use pelton_sys::stdio;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::{io, iter};
 
@@ -40,6 +43,7 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     }
     let before = match &args.file {
         Some(script) => source::script_by_its_shell(script, args.shell.as_deref())?,
+        None if args.before.as_deref() == Some(OsStr::new("-")) && args.after.is_none() => text_of_stdin()?,
         None => args.before.clone().unwrap_or_default(),
     };
     if records::are_records(&before, args.after.as_deref())? {
@@ -63,6 +67,14 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
         page(file, &comparison, &before, &after)?;
     }
     end(&comparison, args, color)
+}
+
+/// Reads the text from standard input, which then is empty for the runs.
+fn text_of_stdin() -> Result<OsString, Failure> {
+    let text = source::stdin_text()?;
+    let emptied = File::open("/dev/null").and_then(|nothing| stdio::set_stdin(nothing.as_fd()));
+    emptied.map_err(|error| Failure::io("cannot empty standard input", &error))?;
+    Ok(text)
 }
 
 /// Returns the text that calls pelton with these arguments.

@@ -234,7 +234,7 @@ fn members(seen: &Seen, scope: &Scope) -> BTreeSet<u32> {
     }
 }
 
-/// Returns the findings about `members`, the gravest first, and the number of idle processes not worth a
+/// Returns the findings about `members`, the gravest first, then those with advice, and the number of idle processes not worth a
 /// finding.
 fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u32) {
     let mut found = Vec::new();
@@ -275,7 +275,7 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
         add_waiting_parents(seen, &live, part);
         found.push(concluded(seen, part, conclusion));
     }
-    found.sort_by_key(|finding| std::cmp::Reverse(finding.health));
+    found.sort_by_key(|finding| (std::cmp::Reverse(finding.health), finding.cure.is_none()));
     (found, idle)
 }
 
