@@ -60,7 +60,7 @@ See:
 
 Run:
   run          Run a pipeline as the shell would: same output, often faster
-  sh           Run a script so; for `#!` lines
+  sh           As a shell, with run: `#!` lines, make, CI
   pipe         Run a pipeline given as words, which nothing expands again
   verify       Compare pelton with the tools that are installed here
   report       Write down a difference, for the developers
@@ -487,7 +487,7 @@ pub struct ShArgs {
     pub shell: Option<OsString>,
 
     /// The shell's options; then the script, or -c and a text; then arguments
-    #[arg(value_name = "SCRIPT", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    #[arg(value_name = "SCRIPT", trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<OsString>,
 }
 

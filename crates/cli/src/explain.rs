@@ -159,7 +159,8 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
     let pipelines = if all == 1 { "pipeline calls" } else { "pipelines call" };
     let _ = writeln!(
         text,
-        "\n{called} of {all} {pipelines} pelton. What a call does with its words is decided when they are known."
+        "\n{called} of {all} {pipelines} pelton. What a call does is decided when its words are known; \
+         `pelton explain 'PIPELINE'` shows one, and why it is safe."
     );
     text
 }

@@ -3,10 +3,12 @@
 use crate::scripts;
 use crate::shared_options::SourceArgs;
 use crate::source::{self, Source};
-use pelton_record::inside::{Inner, Inside};
+use pelton_record::inside::Inner;
 use pelton_record::{Prediction, Run};
 use pelton_report::units;
 use pelton_run::{Environment, Switches};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Shorter runs are not worth advice.
@@ -68,26 +70,58 @@ fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<
     if !pelton_run::MAKES.contains(&name) || !pipelines_are_busy(run) {
         return None;
     }
-    let inside: Vec<&Inside> =
-        run.pipelines.iter().flat_map(|one| &one.stages).filter_map(|stage| stage.inside.as_ref()).collect();
-    let commands: Vec<&str> =
-        inside.iter().flat_map(|inside| &inside.commands).map(|command| command.name.as_str()).collect();
-    let shells: Vec<&&str> = SHELLS.iter().filter(|shell| commands.contains(shell)).collect();
-    let [shell] = shells.as_slice() else { return None };
-    let texts: Vec<String> = inside.iter().flat_map(|inside| &inside.pipelines).filter_map(text_of).collect();
-    let native = texts.iter().filter(|text| is_native(text, shell, environment)).count();
-    let option = if **shell == "bash" { "" } else { " --shell sh" };
+    let moved = |word: &OsString| {
+        ["-f", "-C", "--f", "--m", "--d"].iter().any(|one| word.as_bytes().starts_with(one.as_bytes()))
+    };
+    let names = ["GNUmakefile", "makefile", "Makefile"];
+    let file = names
+        .iter()
+        .find_map(|name| std::fs::read_to_string(name).ok())
+        .filter(|_| !words.iter().any(moved))?;
+    let recipes = Recipes::of(&file)?;
+    let inside = run.pipelines.iter().flat_map(|one| &one.stages).filter_map(|stage| stage.inside.as_ref());
+    let texts: Vec<String> = inside.flat_map(|inside| &inside.pipelines).filter_map(text_of).collect();
+    let native = texts.iter().filter(|text| is_native(text, recipes.shell, environment)).count();
+    let option = if recipes.shell == "bash" { "" } else { " --shell sh" };
     (native > 0).then(|| {
         format!(
-            "`SHELL := pelton` and `.SHELLFLAGS := sh{option} -c` in the Makefile: {native} of {} pipelines run natively, with \
+            "`SHELL := pelton` and `.SHELLFLAGS := sh{option} {}` in the Makefile: {native} of {} pipelines run natively, with \
              the same output",
+            recipes.flags,
             texts.len()
         )
     })
 }
 
-/// The shells of recipes, as their processes are called.
-const SHELLS: [&str; 3] = ["bash", "dash", "sh"];
+/// How a Makefile has its recipes run.
+#[derive(Debug, PartialEq)]
+struct Recipes<'a> {
+    shell: &'static str,
+    flags: &'a str,
+}
+
+impl<'a> Recipes<'a> {
+    /// Reads a Makefile that has pipelines of its own. `None` if pelton cannot take the place of its shell: with
+    /// `.ONESHELL`, make treats the lines of a recipe otherwise for a shell that it does not know.
+    fn of(file: &'a str) -> Option<Self> {
+        let value = |name: &str| {
+            let of = |line: &'a str| {
+                line.strip_prefix(name)?.trim_start().trim_start_matches([':', '?']).strip_prefix('=')
+            };
+            file.lines().filter_map(of).next_back().map(str::trim)
+        };
+        let has_pipelines = file.lines().any(|line| line.starts_with('\t') && line.contains('|'));
+        if !has_pipelines || file.contains(".ONESHELL") {
+            return None;
+        }
+        let shell = match value("SHELL").unwrap_or("sh").rsplit('/').next()? {
+            "bash" => "bash",
+            "sh" | "dash" => "sh",
+            _ => return None,
+        };
+        Some(Recipes { shell, flags: value(".SHELLFLAGS").unwrap_or("-c") })
+    }
+}
 
 /// Returns the text of a pipeline that a recipe ran, if it has several stages.
 fn text_of(inner: &Inner) -> Option<String> {
@@ -193,7 +227,23 @@ fn rough(ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{advice, rough};
+    use super::{Recipes, advice, rough};
+
+    #[test]
+    fn a_makefile_says_how_its_recipes_run() {
+        let of = |head: &str| {
+            let file = format!("{head}\nall:\n\tsort f | uniq\n");
+            Recipes::of(&file).map(|recipes| (recipes.shell, recipes.flags.to_owned()))
+        };
+        assert_eq!(of(""), Some(("sh", "-c".to_owned())));
+        assert_eq!(
+            of("SHELL := /bin/bash\n.SHELLFLAGS = -eo pipefail -c"),
+            Some(("bash", "-eo pipefail -c".to_owned()))
+        );
+        assert_eq!(of("SHELL=dash"), Some(("sh", "-c".to_owned())));
+        assert_eq!([of(".ONESHELL:"), of("SHELL := zsh"), of("SHELL := pelton")], [None, None, None]);
+        assert_eq!(Recipes::of("all:\n\tbash a.sh\n"), None);
+    }
 
     #[test]
     fn advice_is_given_where_run_gains_and_the_pipeline_computes() {

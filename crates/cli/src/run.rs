@@ -12,6 +12,7 @@ use crate::workers::OnArgs;
 use crate::{check, misunderstood, progress, scripts, stateless, strict, time, workers};
 use pelton_run::script::{self, may_hold_pipelines};
 use pelton_run::{Environment, Execution, Observing, Options, Plan, Request};
+use std::ffi::OsString;
 
 /// Runs `pelton run`.
 pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
@@ -27,6 +28,16 @@ pub fn run(args: &RunArgs, color: When) -> Result<Ending, Failure> {
         stateless::declare(&args.switches.stateless)?;
     }
     let source = Source::resolve(&args.source, &environment)?;
+    run_source(args, source, environment, color)
+}
+
+/// Runs what the arguments name.
+fn run_source(
+    args: &RunArgs,
+    source: Source,
+    environment: Environment,
+    color: When,
+) -> Result<Ending, Failure> {
     if let (false, Some(option)) = (args.stats, args.report.given()) {
         let message = format!("`{option}` says how figures are shown, and only --stats has any");
         return Err(Failure::new(message).with_help(format!("pelton run --stats {option} …")));
@@ -116,9 +127,20 @@ fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment, co
     }
 }
 
-/// Runs a script, or a text, as a shell that is called with these words does.
+/// Runs a script, or a text, as a shell that is called with these words does. What only the shell understands, and what is
+/// wrong with its syntax, is left to it.
 pub fn shell(args: ShArgs, color: When) -> Result<Ending, Failure> {
-    let source = source::of_shell_call(args.shell, args.words)?;
+    PassArgs::default().apply()?;
+    let environment = Environment::inherit();
+    let source = source::of_shell_call(args.shell.clone(), &args.words);
+    let resolved = source.as_ref().and_then(|source| Source::resolve(source, &environment).ok());
+    let (Some(source), Some(resolved)) = (source, resolved) else {
+        let shell = args.shell.unwrap_or_else(|| "bash".into());
+        let words: Vec<OsString> = [shell].into_iter().chain(args.words).collect();
+        let exec =
+            pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
+        return Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)));
+    };
     let args = RunArgs {
         source,
         faithful: false,
@@ -135,7 +157,7 @@ pub fn shell(args: ShArgs, color: When) -> Result<Ending, Failure> {
         on: OnArgs::default(),
         report: ReportArgs::default(),
     };
-    run(&args, color)
+    run_source(&args, resolved, environment, color)
 }
 
 /// Runs a planned text.

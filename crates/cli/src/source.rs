@@ -133,12 +133,9 @@ impl<'a> CalledScript<'a> {
 }
 
 /// Reads the words behind the name of a shell, as that does: its options, then a script, or a text if `-c` was among them, then
-/// arguments.
-///
-/// # Errors
-/// If nothing is left to run.
-pub fn of_shell_call(shell: Option<OsString>, words: Vec<OsString>) -> Result<SourceArgs, Failure> {
-    let mut words = words.into_iter().peekable();
+/// arguments. `None` if only the shell knows what they mean, or finds a script elsewhere.
+pub fn of_shell_call(shell: Option<OsString>, words: &[OsString]) -> Option<SourceArgs> {
+    let mut words = words.iter().cloned().peekable();
     let mut args = SourceArgs { shell, ..SourceArgs::default() };
     let mut is_text = false;
     while let Some(word) =
@@ -146,33 +143,37 @@ pub fn of_shell_call(shell: Option<OsString>, words: Vec<OsString>) -> Result<So
     {
         match word.as_bytes() {
             b"-" | b"--" => break,
-            [b'-', b'-', ..] => args.shell_options.push(word),
-            [sign, letters @ ..] => {
+            b"--noprofile" | b"--norc" => args.shell_options.push(word),
+            [sign, letters @ ..]
+                if letters.iter().all(|letter| b"abcefhkmnoptuvxBCEHPT".contains(letter)) =>
+            {
                 is_text |= *sign == b'-' && letters.contains(&b'c');
-                let letters: Vec<u8> = letters.iter().copied().filter(|letter| *letter != b'c').collect();
+                // The name of an option stands behind all letters.
+                let (takes_name, letters): (Vec<u8>, Vec<u8>) =
+                    letters.iter().filter(|letter| **letter != b'c').partition(|letter| **letter == b'o');
                 if !letters.is_empty() {
                     args.shell_options.push(OsString::from_vec([&[*sign], letters.as_slice()].concat()));
                 }
-                if letters.ends_with(b"o") {
-                    args.shell_options.extend(words.next());
+                for _ in takes_name {
+                    args.shell_options.push(OsString::from_vec(vec![*sign, b'o']));
+                    args.shell_options.push(words.next()?);
                 }
             }
-            [] => {}
+            _ => return None,
         }
     }
-    match (words.next(), is_text) {
+    let first = words.next()?;
+    if is_text {
         // `-` alone would ask for standard input.
-        (Some(text), true) if text == "-" => {
-            (args.words, args.parameters) = (vec![" -".into()], words.collect())
-        }
-        (Some(text), true) => (args.words, args.parameters) = (vec![text], words.collect()),
-        (Some(file), false) => args.file = Some([file].into_iter().chain(words).collect()),
-        (None, _) => {
-            return Err(Failure::new("there is no script, and no text behind -c")
-                .with_help("pelton sh SCRIPT, or pelton sh -c 'sort FILE | uniq -c'"));
-        }
+        let is_known =
+            first != "-" && first.to_str().is_some_and(|text| dependence_on_its_call(text).is_none());
+        (args.words, args.parameters) = (vec![first], words.collect());
+        return is_known.then_some(args);
     }
-    Ok(args)
+    let is_there =
+        std::fs::metadata(&first).is_ok_and(|found| found.is_file()) && std::fs::File::open(&first).is_ok();
+    args.file = Some([first].into_iter().chain(words).collect());
+    is_there.then_some(args)
 }
 
 /// Whether the first word looks like an unknown option, and no `--` precedes it.
@@ -296,26 +297,26 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))
 }
 
-/// Returns what in a script may ask for its own name as a process, which is the shell's if the shell is given the script, or
-/// for the `$_` that it was started with, or write into its own file. Lines of comments do not count, nor `top` as a word of
-/// English: as a command of a script it has options.
+/// Returns what in a script may ask for its own name or text as a process, which is the shell's if the shell is given the
+/// script, or for the `$_` that it was started with, or write into its own file. `top` counts only with what may be an option,
+/// or as a value: it is a word of English.
 fn dependence_on_its_call(script: &str) -> Option<&'static str> {
-    let is_comment = |line: &&str| line.trim_start().starts_with('#');
-    let lines: Vec<&str> = script.lines().filter(|line| !is_comment(line)).collect();
-    let script = lines.join("\n");
     let is_part = |c: char| c.is_alphanumeric() || "_-".contains(c);
-    let has_word = |wanted: &str, is_call: fn(&str) -> bool| {
+    let has_word = |wanted: &str, is_call: fn(&str, &str) -> bool| {
         let mut at =
             script.match_indices(wanted).map(|(at, _)| (&script[..at], &script[at + wanted.len()..]));
         at.any(|(before, behind)| {
-            !before.ends_with(is_part) && !behind.starts_with(is_part) && is_call(behind)
+            !before.ends_with(is_part) && !behind.starts_with(is_part) && is_call(before, behind)
         })
     };
-    let has_option = |behind: &str| behind.trim_start_matches([' ', '\t']).starts_with('-');
-    let texts = ["$_", "${_", "/proc"].into_iter().filter(|text| script.contains(text));
-    let names = ["ps", "pgrep", "pkill", "pidof", "killall", "pidwait"];
-    let names = names.into_iter().filter(|name| has_word(name, |_| true));
-    let top = ["top"].into_iter().filter(|name| has_word(name, has_option));
+    let may_be_called = |before: &str, behind: &str| {
+        before.ends_with('=')
+            || behind.trim_start_matches([' ', '\t']).starts_with(['-', '\'', '"', '\\', '$'])
+    };
+    let texts = ["$_", "${_", "/proc", "proc/"].into_iter().filter(|text| script.contains(text));
+    let names = ["ps", "pgrep", "pkill", "pidof", "killall", "pidwait", "pstree"];
+    let names = names.into_iter().filter(|name| has_word(name, |_, _| true));
+    let top = ["top"].into_iter().filter(|name| has_word(name, may_be_called));
     let own = ["$0"].into_iter().filter(|_| script.replace([' ', '"', '{'], "").contains(">$0"));
     texts.chain(names).chain(top).chain(own).next()
 }
@@ -427,7 +428,10 @@ mod tests {
             ("cat /proc/self/comm", Some("/proc")),
             ("echo \"# x\" > \"$0\"", Some("$0")),
             ("echo ${_}", Some("${_")),
-            ("echo '== top samples'\n# ps is not called\nsort f | head -n 3", None),
+            ("top '-bn1' -p $$ | tail -n 1", Some("top")),
+            ("T=top; $T -bn1 | wc -l", Some("top")),
+            ("cd /; cat proc/$$/comm", Some("proc/")),
+            ("echo '== top samples'\nsort f | head -n 3", None),
             ("comm -12 a b | wc -l", None),
             ("cat top-3 maps | uniq -c", None),
         ] {

@@ -148,7 +148,8 @@ pub fn bar(length: u64, template: &str) -> ProgressBar {
     }
     let bar = ProgressBar::new(length);
     match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style.with_key("left", left)),
+        Ok(style) if unicode() => bar.with_style(style.with_key("left", left)),
+        Ok(style) => bar.with_style(style.with_key("left", left).progress_chars("#>-")),
         Err(_) => bar,
     }
 }

@@ -286,6 +286,11 @@ fn a_filter_that_keeps_its_output_back() {
     let other = Patient::bash("(echo x | cat > f; exec sleep 100) | grep x | cat; :");
     other.is_healthy("idle", "timer");
     assert_eq!(other.examine()["findings"][0]["kind"], "timer");
+    for quiet in
+        ["grep --line-buffered nosuch | cat", "stdbuf -oL grep x | cat", "grep x | sort", "sed -n '$p' | cat"]
+    {
+        Patient::bash(&format!("echo x > f; tail -f f | {quiet}; :")).is_healthy("idle", "outside");
+    }
     let much = "(yes no | head -c 200000; sleep 100) | grep x | cat; :";
     Patient::bash(much).is_healthy("idle", "buffered");
 }

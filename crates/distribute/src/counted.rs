@@ -6,7 +6,7 @@
 
 use crate::finish::{merging, running};
 use crate::job::Job;
-use pelton_sys::processes::kill_with_descendants;
+use pelton_sys::processes::end_with_descendants;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ impl Drop for Merged {
     fn drop(&mut self) {
         // It has ended, unless nobody wants more of it.
         if let Ok(None) = self.sort.try_wait() {
-            kill_with_descendants(self.sort.id());
+            end_with_descendants(self.sort.id());
             let _ = self.sort.wait();
         }
         for file in &self.files {

@@ -6,7 +6,7 @@ use crate::numbered;
 use crate::work::{Merge, PartStatus};
 use crate::worker::fold;
 use pelton_run::script::quoted;
-use pelton_sys::processes::kill_with_descendants;
+use pelton_sys::processes::end_with_descendants;
 use pelton_sys::signals::PIPE;
 use pelton_sys::wait::Ended;
 use std::fs::File;
@@ -147,7 +147,7 @@ fn run(
     let failure = fed.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     if failure.is_some() {
         // The end of its input would tell it that this was all.
-        kill_with_descendants(child.id());
+        end_with_descendants(child.id());
     }
     drop(stdin);
     let status = child.wait()?;

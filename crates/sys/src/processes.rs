@@ -1,8 +1,9 @@
 //! The machine's processes and their threads, from /proc.
 
-use crate::signals::{self, KILL, STOP};
+use crate::signals::{self, CONT, KILL, STOP, TERM};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 /// Bytes read at once.
 const PAGE: usize = 4096;
@@ -144,8 +145,12 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// Kills a child that has not been reaped, and all processes below it, before any of them can react to another's end.
-pub fn kill_with_descendants(child: u32) {
+/// How long processes may take to end that were asked to.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Ends a child that has not been reaped, and all processes below it, before any of them can react to another's end. Each may
+/// first remove its temporary files; whatever still lives then is killed.
+pub fn end_with_descendants(child: u32) {
     signals::send(child, STOP);
     let mut stopped = Vec::new();
     loop {
@@ -157,7 +162,21 @@ pub fn kill_with_descendants(child: u32) {
         new.iter().for_each(|pid| signals::send(*pid, STOP));
         stopped.extend(new);
     }
-    stopped.iter().chain([&child]).for_each(|pid| signals::send(*pid, KILL));
+    let began = |pid: u32| Some(parse_stat(&file(pid, "stat")?)?.start_ticks);
+    let all: Vec<(u32, Option<u64>)> =
+        stopped.iter().chain([&child]).map(|pid| (*pid, began(*pid))).collect();
+    for signal in [TERM, CONT] {
+        all.iter().for_each(|(pid, _)| signals::send(*pid, signal));
+    }
+    let lives = |(pid, start): &&(u32, Option<u64>)| {
+        let stat = file(*pid, "stat").and_then(|text| parse_stat(&text));
+        stat.is_some_and(|stat| stat.state != 'Z' && Some(stat.start_ticks) == *start)
+    };
+    let start = Instant::now();
+    while all.iter().any(|one| lives(&one)) && start.elapsed() < GRACE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    all.iter().filter(lives).for_each(|(pid, _)| signals::send(*pid, KILL));
 }
 
 /// Whether a process waits for something other than a CPU or a disk, has ended, or is not shown.
@@ -222,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_killed_with_all_below_it() {
+    fn a_child_is_ended_with_all_below_it() {
         let mut shell = std::process::Command::new("sh");
         let script = "sh -c 'sleep 600; echo inner' | cat; echo outer";
         let output = std::process::Stdio::piped();
@@ -235,9 +254,9 @@ mod tests {
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         };
-        kill_with_descendants(child.id());
+        end_with_descendants(child.id());
         let ended = child.wait_with_output().expect("it ends");
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(KILL));
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended.status), Some(TERM));
         assert_eq!(ended.stdout, b"");
         assert!(found.iter().all(|pid| is_asleep(*pid)));
     }

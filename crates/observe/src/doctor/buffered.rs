@@ -32,6 +32,10 @@ const FILTERS: [(&str, &str); 17] = [
     ("uniq", "`stdbuf -oL uniq`"),
 ];
 
+/// Programs that write only when their input has ended: before them it does not matter when a line comes.
+const WAIT_FOR_ALL: [&str; 9] =
+    ["sort", "wc", "tac", "tail", "shuf", "md5sum", "sha1sum", "sha256sum", "tsort"];
+
 /// A filter that read more than this has read input: its libraries and locale are less.
 const READ_AT_START_MAX: u64 = 64 << 10;
 
@@ -45,6 +49,15 @@ pub fn unbuffered(world: &World, pid: u32) -> Option<&'static str> {
 pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     let (&first, taken) = part.iter().find_map(|pid| Some((pid, keeps_back(seen, *pid)?)))?;
     let behind: Vec<u32> = chain_behind(seen, part, first);
+    let waits_for_all = |pid: &u32| {
+        seen.world
+            .processes
+            .get(pid)
+            .is_some_and(|process| WAIT_FOR_ALL.contains(&process.stat.name.as_str()))
+    };
+    if behind.iter().any(waits_for_all) {
+        return None;
+    }
     let who = name(&seen.world, first);
     let verb = if behind.len() == 1 { "waits" } else { "wait" };
     let headline = format!(
@@ -65,6 +78,10 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
 /// Returns what a filter has read, in words, if it has written nothing and waits for more.
 fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
     unbuffered(&seen.world, pid)?;
+    let words = processes::command_line(pid);
+    if !may_keep_back(&seen.world.processes.get(&pid)?.stat.name, words.get(1..)?) || is_told_to_flush(pid) {
+        return None;
+    }
     let input = pipe_input(seen, pid)?;
     let own = io(pid)?;
     if own.written_bytes > 0 || reader(seen, pid).is_none() {
@@ -87,6 +104,35 @@ fn written_to_pipe(seen: &Seen, pid: u32) -> Option<u64> {
     let mut objects = objects.filter_map(|entry| std::fs::read_link(entry.path()).ok());
     let has_socket = objects.any(|object| object.to_string_lossy().starts_with("socket:"));
     if alone && !has_socket { Some(io(pid)?.written_bytes) } else { None }
+}
+
+/// Whether a filter that is called with these arguments may write lines before its input ends, and does not write each at once.
+fn may_keep_back(name: &str, arguments: &[String]) -> bool {
+    let has = |letters: &str, names: &[&str]| {
+        arguments.iter().any(|word| match word.strip_prefix("--") {
+            Some(long) => names.iter().any(|name| !long.is_empty() && long.starts_with(name)),
+            None => word.strip_prefix('-').is_some_and(|short| short.contains(|c| letters.contains(c))),
+        })
+    };
+    let holds = |texts: &[&str]| arguments.iter().any(|word| texts.iter().any(|text| word.contains(text)));
+    match name {
+        "grep" | "egrep" | "fgrep" | "rg" => {
+            !has("cqlL", &["line-buffered", "count", "quiet", "silent", "files-with"])
+        }
+        "sed" => !has("u", &["unbuffered"]) && !holds(&["$"]),
+        "jq" => !has("s", &["unbuffered", "slurp", "stream"]),
+        "awk" | "gawk" | "mawk" | "original-awk" => {
+            !has("Wf", &[]) && !holds(&["END", "fflush", "system", "getline", "close", "/dev/"])
+        }
+        "paste" => !has("s", &["serial"]),
+        _ => true,
+    }
+}
+
+/// Whether stdbuf has set how it writes.
+fn is_told_to_flush(pid: u32) -> bool {
+    let variables = processes::file(pid, "environ").unwrap_or_default();
+    variables.split('\0').any(|one| one.starts_with("_STDBUF_O"))
 }
 
 fn io(pid: u32) -> Option<Io> {
@@ -113,4 +159,39 @@ fn reader(seen: &Seen, pid: u32) -> Option<u32> {
 fn chain_behind(seen: &Seen, part: &BTreeSet<u32>, first: u32) -> Vec<u32> {
     let next = |pid: &u32| reader(seen, *pid).filter(|reader| part.contains(reader));
     std::iter::successors(next(&first), next).take(part.len()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_keep_back;
+
+    #[test]
+    fn arguments_tell_whether_lines_wait_in_a_buffer() {
+        let keeps = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            may_keep_back(&words[0], &words[1..])
+        };
+        for line in
+            ["grep error", "grep -iE a|b", "sed s/a/b/", "awk {print$1}", "tr a b", "jq .a", "paste - -"]
+        {
+            assert!(keeps(line), "{line}");
+        }
+        for line in [
+            "grep --line-buffered error",
+            "grep -ic error",
+            "grep --count x",
+            "sed -u s/a/b/",
+            "sed -nu p",
+            "sed -n $p",
+            "awk END{print}",
+            "gawk -f x.awk",
+            "awk {print;fflush()}",
+            "mawk -W interactive {print}",
+            "jq --unbuffered .a",
+            "jq -s .",
+            "paste -s",
+        ] {
+            assert!(!keeps(line), "{line}");
+        }
+    }
 }
