@@ -58,9 +58,7 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
         ),
         _ => return None,
     };
-    (native > 0).then(|| {
-        format!("`pelton run {typed}`: {native} of {all} pipelines run natively, with the same output")
-    })
+    (native > 0).then(|| format!("`pelton run {typed}`: {}, with the same output", run_natively(native, all)))
 }
 
 /// Advises two lines for the Makefile, if the run is one of make that computes in pipelines which would run natively.
@@ -85,12 +83,18 @@ fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<
     let option = if recipes.shell == "bash" { "" } else { " --shell sh" };
     (native > 0).then(|| {
         format!(
-            "`SHELL := pelton` and `.SHELLFLAGS := sh{option} {}` in the Makefile: {native} of {} pipelines run natively, with \
-             the same output",
+            "`SHELL := pelton` and `.SHELLFLAGS := sh{option} {}` in the Makefile: {}, with the same output",
             recipes.flags,
-            texts.len()
+            run_natively(native, texts.len())
         )
     })
+}
+
+fn run_natively(native: usize, all: usize) -> String {
+    match all {
+        1 => "its pipeline runs natively".to_owned(),
+        _ => format!("{native} of {all} pipelines run natively"),
+    }
 }
 
 /// How a Makefile has its recipes run.

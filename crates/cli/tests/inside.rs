@@ -170,8 +170,8 @@ fn of_a_make_that_computes_it_tells_the_lines_for_the_makefile() {
         assert_eq!(out.stdout, b"done\n");
         let advice = inside["verdict"]["advice"].as_str().unwrap_or_default().to_owned();
         advice
-            == "`SHELL := pelton` and `.SHELLFLAGS := sh --shell sh -c` in the Makefile: 1 of 1 pipelines run natively, with \
-                the same output"
+            == "`SHELL := pelton` and `.SHELLFLAGS := sh --shell sh -c` in the Makefile: its pipeline runs natively, with the \
+                same output"
     });
     let explained = pelton().args(["explain", "make all"]).output().expect("pelton runs");
     assert!(String::from_utf8_lossy(&explained.stdout).contains("`SHELL := pelton`"), "{explained:?}");

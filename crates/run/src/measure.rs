@@ -136,15 +136,19 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
                 notes.push(format!("{who} ran inside {} as one row, because of {reason}", run.shell));
             }
         }
-        notes.extend((0..pipeline.stages.len()).filter_map(|row| temporary_files(pipeline, row, "")));
-        for inside in pipeline.stages.iter().filter_map(|stage| stage.inside.as_ref()) {
-            for (at, inner) in inside.pipelines.iter().enumerate() {
-                let place = format!(" of pipeline {}", at + 1);
-                let rows = 0..inner.pipeline.stages.len();
-                notes.extend(rows.filter_map(|row| temporary_files(&inner.pipeline, row, &place)));
-            }
-        }
     }
+    let own = run.pipelines.iter().map(|pipeline| (pipeline, String::new()));
+    let stages = run.pipelines.iter().flat_map(|pipeline| &pipeline.stages);
+    let inside = stages.filter_map(|stage| stage.inside.as_ref()).flat_map(|inside| {
+        let numbered = inside.pipelines.iter().enumerate();
+        numbered.map(|(at, inner)| (&inner.pipeline, format!(" of pipeline {}", at + 1)))
+    });
+    let kept = own.chain(inside).flat_map(|(pipeline, place)| {
+        let rows = 0..pipeline.stages.len();
+        rows.filter_map(move |row| temporary_files(pipeline, row, &place)).collect::<Vec<_>>()
+    });
+    // Of several sorts the one that wrote most is told of.
+    notes.extend(kept.max_by_key(|(bytes, _)| *bytes).map(|(_, note)| note));
     notes
 }
 
@@ -152,8 +156,8 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
 const LEAST_KEPT_BYTES: u64 = 1_000_000;
 
 /// Explains why a sort between two other stages reads more than it is given: what it keeps in temporary files, it writes and
-/// reads again. `place` follows its name.
-fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<String> {
+/// reads again; and how many bytes. `place` follows its name.
+fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<(u64, String)> {
     let sort = &pipeline.stages[row];
     let given = pipeline.stages[row.checked_sub(1)?].cost.written_bytes?;
     let is_sort = sort.text.split_whitespace().next() == Some("sort");
@@ -162,9 +166,10 @@ fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<Strin
     (is_sort && was_written && kept >= LEAST_KEPT_BYTES && kept >= given / 4).then(|| {
         let number = pipeline.numbers(row).start().to_owned();
         let megabytes = kept / 1_000_000;
-        format!(
+        let note = format!(
             "stage {number} (sort){place} wrote {megabytes} MB to temporary files and read them again; `sort -S 1G` keeps up to 1 GB in \
              memory"
-        )
+        );
+        (kept, note)
     })
 }
