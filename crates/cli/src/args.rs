@@ -521,8 +521,8 @@ given to every run if it is a file.
 Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if
 the output is not the same; 2 if pelton could not compare; 130 if interrupted.")]
 pub struct CompareArgs {
-    /// Shell text as it is now, `-` alone for text from standard input; or, if AFTER is one too, a record of `pelton time --json`. With --baseline it may be left
-    /// out: the record's text
+    /// Shell text as it is now, or `-` for text from standard input; if AFTER is one too, a record of `pelton time --json`. With
+    /// --baseline it may be left out: the record's text
     #[arg(required_unless_present_any = ["baseline", "file"])]
     pub before: Option<OsString>,
 

@@ -13,21 +13,15 @@ use crate::terminal::When;
 use crate::workers;
 use pelton_report::text::printable;
 use pelton_run::script::{Considered, Rewritten};
-use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches};
-use std::ffi::OsString;
+use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches, is_make};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Prints the explanation.
 pub fn explain(args: &ExplainArgs, color: When) -> Result<Ending, Failure> {
     let text = if args.rules { names() } else { told(args, color)? };
     output::print(&text, "the plan")?;
     Ok(Ending::Status(0))
-}
-
-/// Whether a word calls make.
-fn is_make(word: &OsString) -> bool {
-    Path::new(word).file_name().is_some_and(|name| pelton_run::MAKES.iter().any(|make| name == *make))
 }
 
 fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
@@ -39,7 +33,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     let depends = called.is_none().then(|| source.script_that_depends_on_its_call(&environment)).flatten();
     let source = called.unwrap_or(source);
     let Source::Text(request, plan) = source else {
-        let help = match source.words().is_some_and(|words| words.first().is_some_and(is_make)) {
+        let help = match source.words().is_some_and(|words| words.first().is_some_and(|word| is_make(word))) {
             true => pelton_run::ON_MAKE,
             false => "the pipeline in one word: pelton explain 'sort FILE | uniq -c'",
         };

@@ -6,10 +6,9 @@ use crate::source::{self, Source};
 use pelton_record::inside::Inner;
 use pelton_record::{Prediction, Run};
 use pelton_report::units;
-use pelton_run::{Environment, Switches};
+use pelton_run::{Environment, Switches, is_make};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 /// Shorter runs are not worth advice.
 const SHORTEST_NS: u64 = 200_000_000;
@@ -64,8 +63,7 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
 /// Advises two lines for the Makefile, if the run is one of make that computes in pipelines which would run natively.
 fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
     let words = source.words()?;
-    let name = Path::new(words.first()?).file_name()?.to_str()?;
-    if !pelton_run::MAKES.contains(&name) || !pipelines_are_busy(run) {
+    if !is_make(words.first()?) || !pipelines_are_busy(run) {
         return None;
     }
     let moved = |word: &OsString| {

@@ -2,9 +2,14 @@
 
 use crate::graph::{Candidate, Planned, Segment};
 use pelton_commands::{Context, Implementation, Locale, accept, lookup};
+use std::ffi::OsStr;
+use std::path::Path;
 
-/// The names of make, whose recipes may run by pelton.
-pub const MAKES: [&str; 2] = ["gmake", "make"];
+/// Whether a program is make, whose recipes may run by pelton.
+pub fn is_make(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name();
+    ["gmake", "make"].iter().any(|make| name == Some(OsStr::new(make)))
+}
 
 /// How they do.
 pub const ON_MAKE: &str = "its recipes run by pelton if the Makefile has `SHELL := pelton` and `.SHELLFLAGS := sh -c` (`sh --shell sh \
@@ -19,7 +24,7 @@ pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {
         .collect();
     names.sort_unstable();
     names.dedup();
-    let makes = candidates.iter().any(|candidate| MAKES.contains(&candidate.name.as_str()));
+    let makes = candidates.iter().any(|candidate| is_make(OsStr::new(&candidate.name)));
     let of_make = makes.then(|| ON_MAKE.to_owned());
     let of_locale = (!names.is_empty()).then(|| format!(
         "with LC_ALL=C, {} would run natively; bytes are then ordered and classified, not the characters of your \

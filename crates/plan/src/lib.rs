@@ -27,7 +27,7 @@ mod summary;
 mod testing;
 mod verdict;
 
-pub use advice::{MAKES, ON_MAKE};
+pub use advice::{ON_MAKE, is_make};
 pub use estimate::Estimate;
 pub use explain::Drawing;
 pub use graph::{Candidate, Decision, Outcome, Planned, Segment, StageNote, Surroundings, Switches};

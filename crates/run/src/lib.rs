@@ -42,7 +42,7 @@ pub use pelton_observe::history;
 pub use pelton_observe::inside::Launches;
 pub use pelton_observe::what_if::what_if;
 pub use pelton_observe::{Compared, compare, each_run, scaling_exponent, summarise};
-pub use pelton_plan::{Drawing, MAKES, Named, ON_MAKE, Planned, Switches, describe_names, list_names};
+pub use pelton_plan::{Drawing, Named, ON_MAKE, Planned, Switches, describe_names, is_make, list_names};
 pub use pelton_stream::set_block_bytes;
 pub use plan::{ListItem, PipelinePlan, Plan, Request, ShellOption, plan};
 pub use portable_stages::{Call, PortableStage, portable_stages};
