@@ -79,9 +79,7 @@ fn run_source(
             {
                 terminal::say(&format!("pelton: {note}\n"));
             }
-            let exec =
-                pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
-            Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)))
+            Err(replaced_by(&words, &environment))
         }
         Source::Text(request, plan) => {
             if !args.faithful
@@ -101,6 +99,15 @@ fn run_source(
             }
         }
     }
+}
+
+/// Replaces this process by a command. Returns only on failure.
+fn replaced_by(words: &[OsString], environment: &Environment) -> Failure {
+    let error = match pelton_run::command(words, environment) {
+        Ok(exec) => pelton_sys::spawn::replace(&exec),
+        Err(error) => error,
+    };
+    source::no_such_command(words, &error)
 }
 
 /// Replaces this process by the shell that runs the text with calls of pelton, if it has any. Returns only on failure, or
@@ -137,9 +144,7 @@ pub fn shell(args: ShArgs, color: When) -> Result<Ending, Failure> {
     let (Some(source), Some(resolved)) = (source, resolved) else {
         let shell = args.shell.unwrap_or_else(|| "bash".into());
         let words: Vec<OsString> = [shell].into_iter().chain(args.words).collect();
-        let exec =
-            pelton_run::command(&words, &environment).map_err(|e| source::no_such_command(&words, &e))?;
-        return Err(source::no_such_command(&words, &pelton_sys::spawn::replace(&exec)));
+        return Err(replaced_by(&words, &environment));
     };
     let args = RunArgs {
         source,

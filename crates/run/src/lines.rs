@@ -61,8 +61,8 @@ impl Says {
     fn fits(&self, started: &Started) -> bool {
         match (self, &started.program) {
             (Says::Name(name), Some(program)) => {
-                let name = name.rsplit('/').next();
-                name == Some(program) || started.script.is_some() && name == started.script.as_deref()
+                let name = last_part(name);
+                name == program || started.script.as_deref() == Some(name)
             }
             (Says::Name(name), None) => is_builtin(name),
             // A fork may become the last program of the function.
@@ -72,6 +72,10 @@ impl Says {
             (Says::Function(..), None) | (Says::Open, _) => true,
         }
     }
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Builtins and programs that exec another program.
@@ -204,8 +208,8 @@ fn name_stages(inside: &mut Inside, launches: &Launches, found: &[Option<usize>]
                     stage.text.clone_from(&said.text);
                 }
                 // A script that has become another program, or stands behind its interpreter.
-                Says::Name(name) if name.rsplit('/').next() != Some(&stage.name) => {
-                    stage.name = name.rsplit('/').next().unwrap_or(name).to_owned();
+                Says::Name(name) if last_part(name) != stage.name => {
+                    stage.name = last_part(name).to_owned();
                     stage.text.clone_from(&said.text);
                 }
                 Says::Name(_) | Says::Open => {}

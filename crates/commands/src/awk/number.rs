@@ -640,7 +640,7 @@ const POWERS: [u64; 20] = {
 /// `mantissa / 2^shift * 10^tens`.
 struct Scaled {
     whole: u64,
-    /// What is left of it, as a multiple of `1 / (2 * half)`.
+    /// The remainder, as a multiple of `1 / (2 * half)`.
     rest: u128,
     half: u128,
 }

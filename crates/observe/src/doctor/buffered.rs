@@ -78,13 +78,12 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
 /// Returns what a filter has read, in words, if it has written nothing and waits for more.
 fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
     unbuffered(&seen.world, pid)?;
-    let words = processes::command_line(pid);
-    if !may_keep_back(&seen.world.processes.get(&pid)?.stat.name, words.get(1..)?) || is_told_to_flush(pid) {
-        return None;
-    }
     let input = pipe_input(seen, pid)?;
+    reader(seen, pid)?;
     let own = io(pid)?;
-    if own.written_bytes > 0 || reader(seen, pid).is_none() {
+    let words = processes::command_line(pid);
+    let name_of_filter = &seen.world.processes.get(&pid)?.stat.name;
+    if own.written_bytes > 0 || !may_keep_back(name_of_filter, words.get(1..)?) || is_told_to_flush(pid) {
         return None;
     }
     if let [writer] = input.by.as_slice()

@@ -254,7 +254,9 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
             continue;
         }
         let Some(mut conclusion) = pace::conclude(seen, &part) else { continue };
-        if let Some(better) = buffered::conclude(seen, &part).filter(|_| conclusion.health == Health::Idle) {
+        if conclusion.health == Health::Idle
+            && let Some(better) = buffered::conclude(seen, &part)
+        {
             conclusion = better;
         }
         let worth = conclusion.health != Health::Idle && conclusion.kind != Kind::Unseen;
