@@ -120,7 +120,7 @@ cp "$work/installed" "$prefix/$list"
 
 echo "installed $("$prefix/bin/pelton" --version) in $prefix"
 case :${PATH:-}: in
-*:"$prefix/bin":*) echo "begin with: pelton --help" ;;
+*:"$prefix/bin":*) echo "begin with: pelton" ;;
 *)
     shell=${SHELL:-}
     case ${shell##*/} in
@@ -130,7 +130,7 @@ case :${PATH:-}: in
     esac
     echo "$prefix/bin is not in your PATH yet; type this, and open a new shell:"
     echo "  $line"
-    echo "then begin with: pelton --help"
+    echo "then begin with: pelton"
     ;;
 esac
 echo "the book is in $prefix/share/doc/pelton"

@@ -476,8 +476,10 @@ Examples:
   pelton sh -eo pipefail -c 'sort f | uniq -c' name one
   #!/usr/bin/env -S pelton sh  the first line of a script; it is bash's, unless
                                --shell says otherwise
-  SHELL := pelton              the recipes of a Makefile; options of bash that
-  .SHELLFLAGS := sh -c         stood there go between `sh` and `-c`
+  SHELL := pelton              the recipes of a Makefile; options of the shell
+                               stay before `-c`
+  .SHELLFLAGS := sh --shell sh -c
+                               (without `--shell sh` if they are bash's)
 
 Exit status: the script's own; 2 if pelton refuses it; 126 or 127 as from a
 shell.")]
@@ -515,8 +517,10 @@ Examples:
                                        two records that `pelton time --timeline
                                        --json` wrote; nothing is run
 
-Both texts are run several times, so they should only print. Standard input is
-given to every run if it is a file.
+Both texts are run several times: what they do has to do no harm when done
+again. What they print and how they end is compared of one run of each, and so
+are the files that they write in this folder and below, but hidden ones.
+Standard input is given to every run if it is a file.
 
 Exit status: 0 if it helped or there is no difference; 1 if it is worse; 3 if
 the output is not the same; 2 if pelton could not compare; 130 if interrupted.")]
@@ -544,15 +548,15 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input_scale", "baseline"], value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 
-    /// How many times to run each
-    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub runs: u32,
+    /// How many times to run each [default: 10, or 5 if that takes more than 20 s]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub runs: Option<u32>,
 
     /// A change of less than so many per cent is none [default: 1; with --baseline 10]
     #[arg(long, value_name = "PERCENT")]
     pub threshold: Option<f64>,
 
-    /// Do not compare what they print
+    /// Do not compare what they print and write
     #[arg(long, conflicts_with = "input_scale")]
     pub any_output: bool,
 

@@ -1,5 +1,6 @@
 //! How the process ends.
 
+use pelton_sys::signals;
 use pelton_sys::wait::Ended;
 
 /// How the process ends.
@@ -8,6 +9,14 @@ pub enum Ending {
     Status(i32),
     /// By this signal, as the shell in its place would.
     Signal(i32),
+}
+
+/// Returns `status 141 (SIGPIPE)`: a shell's status above 128 tells of a signal.
+pub fn status_in_words(status: i32) -> String {
+    match status {
+        129..=159 => format!("status {status} ({})", signals::name(status - 128)),
+        _ => format!("status {status}"),
+    }
 }
 
 impl From<Ended> for Ending {

@@ -135,11 +135,11 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
         let _ = writeln!(text, "line {line}: {shown}{dots}");
         let stages = one.stages;
         let _ = match (one.called, &one.reason) {
-            (0, reason) => writeln!(text, "    nothing{}", because(reason)),
-            (1, _) if stages == 1 => writeln!(text, "    the command, in a call: its input is large"),
-            (called, _) if called == stages => writeln!(text, "    all {stages} stages, in one call"),
+            (0, reason) => writeln!(text, "    nothing by pelton{}", because(reason)),
+            (1, _) if stages == 1 => writeln!(text, "    the command by pelton: its input is large"),
+            (called, _) if called == stages => writeln!(text, "    all {stages} stages by pelton"),
             (called, reason) => {
-                writeln!(text, "    {called} of {stages} stages; not the others{}", because(reason))
+                writeln!(text, "    {called} of {stages} stages by pelton; not the others{}", because(reason))
             }
         };
     }
@@ -150,11 +150,12 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
     }
     let (called, all) =
         (rewritten.pipelines.iter().filter(|one| one.called > 0).count(), rewritten.pipelines.len());
-    let pipelines = if all == 1 { "pipeline calls" } else { "pipelines call" };
+    let pipelines = if all == 1 { "pipeline goes" } else { "pipelines go" };
     let _ = writeln!(
         text,
-        "\n{called} of {all} {pipelines} pelton. What a call does is decided when its words are known; \
-         `pelton explain 'PIPELINE'` shows one, and why it is safe."
+        "\n{called} of {all} {pipelines} through pelton.\n\
+         Safe: a stage runs natively only where pelton's tests found it equal to the command that you have, for those words\n\
+         and this locale; else the command itself runs. `pelton explain 'PIPELINE'` shows what becomes of one."
     );
     text
 }

@@ -15,6 +15,7 @@ mod duration;
 mod ending;
 mod explain;
 mod failure;
+mod files_left;
 mod find;
 mod gain;
 mod guard;

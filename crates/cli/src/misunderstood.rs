@@ -124,8 +124,16 @@ pub fn no_pipeline(root: &Command) -> Failure {
     }
 }
 
-/// Returns a note if the shell has run more of the line than pelton saw: the words before the first `|`.
-pub fn readers_beside(words: &[OsString]) -> Option<String> {
+/// What is said of a line of which the shell gave pelton only the words before the first `|`.
+pub struct Beside {
+    /// What was timed, and what was not.
+    pub headline: String,
+    /// How to time all of it, to be typed.
+    pub cure: Option<String>,
+}
+
+/// Finds out whether the shell has run more of the line than pelton saw.
+pub fn readers_beside(words: &[OsString]) -> Option<Beside> {
     let own = std::process::id();
     let readers = readers();
     // With `2>&1 |` they are to read the report.
@@ -134,12 +142,25 @@ pub fn readers_beside(words: &[OsString]) -> Option<String> {
     }
     let own = source::typed(words);
     let Some(readers) = line_of(&readers) else {
-        return Some(format!("only `{own}` was timed: the shell ran what reads its output"));
+        let headline =
+            format!("only `{own}` was timed, and not what reads its output and may have kept it waiting");
+        return Some(Beside { headline, cure: None });
     };
-    let all = quoted(&format!("{own} | {readers}"));
-    Some(format!(
-        "only `{own}` was timed: the shell ran `{readers}` behind it; to time all of it: pelton time {all}"
-    ))
+    let headline = format!(
+        "only `{own}` was timed, and not `{readers}`, which reads its output and may have kept it waiting"
+    );
+    Some(Beside {
+        headline,
+        cure: Some(format!("to time all of it:{}", call_of("time", &format!("{own} | {readers}")))),
+    })
+}
+
+/// Returns how to give a line to pelton. One with quotes goes through a here-document, in which they stay as they are.
+fn call_of(verb: &str, line: &str) -> String {
+    match line.contains('\'') {
+        true => format!("\n  pelton {verb} - << 'end'\n  {line}\nend"),
+        false => format!(" pelton {verb} {}", quoted(line)),
+    }
 }
 
 /// Returns a note if others read the output of a command that was given to `pelton run` as words: the rest of a line whose
@@ -150,10 +171,8 @@ pub fn rest_beside(words: &[OsString]) -> Option<String> {
         return None;
     }
     let own = source::typed(words);
-    let all = quoted(&format!("{own} | {}", line_of(&readers).as_deref().unwrap_or("…")));
-    Some(format!(
-        "only `{own}` was given to pelton, and runs as it is; to run the whole line: pelton run {all}"
-    ))
+    let all = call_of("run", &format!("{own} | {}", line_of(&readers).as_deref().unwrap_or("…")));
+    Some(format!("only `{own}` was given to pelton, and runs as it is; to run the whole line:{all}"))
 }
 
 /// Returns these command lines with `|` between them, if all are commands as they were written.

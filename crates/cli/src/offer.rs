@@ -7,7 +7,7 @@ use crate::shared_options::ReportArgs;
 use crate::source::Source;
 use crate::terminal::{self, SingleKeys, When};
 use crate::time;
-use pelton_run::{Environment, Options, Switches};
+use pelton_run::{Environment, Options, RerunHazards, Switches};
 use pelton_sys::signals::Requests;
 use pelton_sys::wait;
 use std::io::{IsTerminal, Write};
@@ -31,7 +31,7 @@ pub fn run_natively(
 ) -> Result<Option<Ending>, Failure> {
     let Source::Text(request, plan) = source else { return Ok(None) };
     let hazards = pelton_run::rerun_hazards(plan, request, environment);
-    if !hazards.writes.is_empty() || !hazards.unknown.is_empty() || !is_attended() {
+    if hazards != RerunHazards::default() || !is_attended() {
         return Ok(None);
     }
     match answer()? {

@@ -10,6 +10,7 @@ use crate::terminal;
 use clap::{Args, ValueHint};
 use pelton_run::{Environment, ListItem, Plan, Request};
 use pelton_sys::machine;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -29,6 +30,7 @@ Examples:
   pelton report 'sort f | uniq -c' > report.md
   pelton report --run-twice 'my-program f | sort'   although the program may do
                                                     more than print
+  pelton report --run-twice -f script.sh  a script
   pelton report --without-lines 'sort private | uniq -c'
                                                     nothing of what it printed
 
@@ -58,7 +60,8 @@ const DIFFERENT: i32 = 3;
 pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
     let environment = Environment::inherit();
     let source = Source::resolve(&args.source, &environment)?;
-    let Source::Text(request, plan) = &source else {
+    let called = source.called_script(&environment);
+    let Source::Text(request, plan) = called.as_ref().unwrap_or(&source) else {
         return Err(Failure::new("a command given as words runs as it is: nothing can differ")
             .with_help("the pipeline in one word: pelton report 'sort FILE | uniq -c'"));
     };
@@ -70,7 +73,7 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
         )));
     }
     let cannot = |error: io::Error| Failure::io("cannot run the text for a report", &error);
-    let mut checks = Checks { args, input: held_input().map_err(cannot)? };
+    let mut checks = Checks { args, calls_script: called.is_some(), input: held_input().map_err(cannot)? };
     let whole = checks.run(&request.text).map_err(cannot)?;
     if whole.is_refused {
         // The refusal names the option, of which this user knows nothing.
@@ -102,6 +105,15 @@ Read it: it holds your text, and the first lines that differ (not with --without
 the difference. pelton sends nothing by itself, and has no public address yet: give this file to those from whom you have pelton.
 ";
 
+/// What a report without a difference ends with.
+const SEEN: &str = "
+## What you saw
+
+If you saw a difference, write here what pelton printed, what the shell printed, and where: another folder, input or variable
+may be what it takes. Then
+give this file to those from whom you have pelton: it has no public address yet.
+";
+
 /// Returns what is said beside the report.
 fn told(whole: &Checked) -> &'static str {
     match whole.differs {
@@ -110,8 +122,8 @@ fn told(whole: &Checked) -> &'static str {
             "pelton: the text prints something else each time, also without pelton: there is nothing to send\n"
         }
         false => {
-            "pelton: no difference was found, so there is nothing to send; if you saw one, run this in the same folder, with the \
-             same input and variables\n"
+            "pelton: no difference was found; if you saw one, run this in the same folder, with the same input and variables, or \
+             write what you saw at the end of the report\n"
         }
     }
 }
@@ -152,6 +164,8 @@ const LARGEST_INPUT: u64 = 1 << 30;
 /// Runs texts, each on the same standard input.
 struct Checks<'a> {
     args: &'a ReportVerbArgs,
+    /// The text is a script that words call: they are run, and not the script's text.
+    calls_script: bool,
     input: Option<File>,
 }
 
@@ -200,6 +214,7 @@ impl Checks<'_> {
         };
         match &self.args.source.file {
             Some(script) => command.arg("--file").args(script),
+            None if self.calls_script => command.args(&self.args.source.words),
             None => command.arg("--").arg(text),
         };
         command.stdin(stdin);
@@ -251,10 +266,14 @@ fn markdown(
     let names = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LANG", "POSIXLY_CORRECT", "TMPDIR"];
     let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let own = own.filter(|name| name.starts_with("PELTON_"));
+    let own = own.chain(variables_of(&whole.text.to_string_lossy()));
     for name in names.map(str::to_owned).into_iter().chain(own) {
         if let Some(value) = environment.get(&name) {
             let _ = writeln!(text, "- {name}={}", String::from_utf8_lossy(value.as_encoded_bytes()));
         }
+    }
+    for (name, bytes) in files_of(&whole.text.to_string_lossy()) {
+        let _ = writeln!(text, "- the file `{name}` has {bytes} bytes");
     }
     section(&mut text, "The text", "sh", &whole.text.to_string_lossy());
     let found = match whole.differs {
@@ -268,10 +287,25 @@ fn markdown(
         section(&mut text, "What differs there", "text", &shortest.words);
     }
     section(&mut text, "The plan", "text", explained);
-    if whole.differs {
-        text += SENDING;
-    }
+    text += if whole.differs { SENDING } else { SEEN };
     text
+}
+
+/// Returns the variables that a text may use: its readers need their values too.
+fn variables_of(text: &str) -> BTreeSet<String> {
+    let names = text.split('$').skip(1).map(|rest| rest.trim_start_matches(['{', '#', '!']));
+    let names = names
+        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default());
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns the files that a text names, with their sizes.
+fn files_of(text: &str) -> BTreeMap<&str, u64> {
+    let words =
+        text.split(|c: char| c.is_whitespace() || "|&;<>()'\"`=".contains(c)).filter(|word| !word.is_empty());
+    let size =
+        |word| std::fs::metadata(word).ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
+    words.filter_map(|word| Some((word, size(word)?))).collect()
 }
 
 /// Appends a section with a block, whose fence is longer than any in it.

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A text or command to run.
@@ -372,11 +373,16 @@ pub fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment
     let text = request.text.to_string_lossy();
     let origin = request.script.as_ref().map(|file| file.display().to_string());
     for (name, span) in plan.missing_commands(environment) {
-        let message = format!("there is no command `{name}`");
-        let similar = diagnose::similar_program(&name);
-        let help = match similar {
-            Some(similar) => format!("did you mean `{similar}`?"),
-            None => "it is neither in PATH nor a builtin or function of the shell".into(),
+        let is_there = name.contains('/') && Path::new(&name).exists();
+        let message = match is_there {
+            true => format!("`{name}` is not an executable file"),
+            false => format!("there is no command `{name}`"),
+        };
+        let help = match (diagnose::similar_program(&name), cure_for_script(&name)) {
+            (_, Some(cure)) => cure,
+            (Some(similar), None) => format!("did you mean `{similar}`?"),
+            (None, None) if name.contains('/') => "no such file is in this folder or at that path".into(),
+            (None, None) => "it is neither in PATH nor a builtin or function of the shell".into(),
         };
         terminal::say(&diagnose::snippet(
             Severity::Warning,
@@ -390,6 +396,25 @@ pub fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment
     }
 }
 
+/// Returns the cure for a script that is there and cannot be called so: it is not executable, or not in PATH.
+fn cure_for_script(name: &str) -> Option<String> {
+    let file = Path::new(name);
+    let found = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    let path = if name.contains('/') { name.to_owned() } else { format!("./{name}") };
+    if found.permissions().mode() & 0o111 != 0 {
+        return (path != name).then(|| format!("`{}`: this folder is not in PATH", typed([path])));
+    }
+    let begins = beginning(file).filter(|start| start.starts_with(b"#!"))?;
+    let chmod = format!("`{}`", typed(["chmod", "+x", name]));
+    let then = if path == name { chmod } else { format!("{chmod} and then `{}`", typed([path])) };
+    let shell = interpreter_of_system(&begins)
+        .and_then(|(shell, _)| Path::new(&shell).file_name().map(OsStr::to_owned));
+    Some(match shell {
+        Some(shell) => format!("`{}`, or {then}", typed([shell.as_os_str(), name.as_ref()])),
+        None => then,
+    })
+}
+
 /// Describes why a command given as words cannot run.
 pub fn no_such_command(words: &[OsString], error: &std::io::Error) -> Failure {
     let name = words.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -397,9 +422,14 @@ pub fn no_such_command(words: &[OsString], error: &std::io::Error) -> Failure {
         return Failure::new(format!("cannot run `{name}`: {}", plain(error))).with_status(126);
     }
     if Path::new(&name).exists() && name.contains('/') {
-        return Failure::new(format!("cannot run `{name}`: it is not an executable file")).with_status(126);
+        let failure = Failure::new(format!("cannot run `{name}`: it is not an executable file"));
+        let cure = cure_for_script(&name);
+        return cure.into_iter().fold(failure, Failure::with_help).with_status(126);
     }
     let failure = Failure::new(format!("there is no command `{name}`")).with_status(127);
+    if let Some(cure) = cure_for_script(&name) {
+        return failure.with_help(cure);
+    }
     if name.contains(|c: char| c.is_whitespace() || "|;&<>$".contains(c)) {
         let text = "several words are one command; a pipeline is one word, and options of pelton stand before it; one with \
              both kinds of quotes is best kept in a file: pelton time -f FILE";

@@ -2,7 +2,7 @@
 
 use crate::args::TimeArgs;
 use crate::arrivals::Stamps;
-use crate::ending::Ending;
+use crate::ending::{self, Ending};
 use crate::failure::Failure;
 use crate::gain;
 use crate::history;
@@ -18,10 +18,10 @@ use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::watch;
 use crate::what_if;
-use pelton_record::Run;
+use pelton_record::{Run, Verdict};
 use pelton_report::Format;
 use pelton_run::{Environment, Execution, Launches, Observing, Options, Profiled};
-use pelton_sys::{clock, stdio};
+use pelton_sys::{clock, signals, stdio};
 use std::os::fd::AsFd;
 
 /// Runs `pelton time`.
@@ -59,7 +59,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     {
         source::warn_of_missing(request, plan, &environment, Look::of_stderr(color));
     }
-    let (mut gains, mut beside) = (false, None);
+    let (mut gains, mut beside): (bool, Option<misunderstood::Beside>) = (false, None);
     let mut measured = if args.runs == 1 && args.warmup == 0 {
         let observing = match () {
             () if args.threads => Observing::Threads,
@@ -92,7 +92,22 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         if let Source::Words(words) = &source {
             beside = misunderstood::readers_beside(words);
         }
+        if let Some(beside) = &beside {
+            // What it waited for are those that were not timed.
+            measured.run.verdict = Verdict {
+                headline: beside.headline.clone(),
+                bottleneck: None,
+                neighbours: vec![],
+                advice: None,
+                ..measured.run.verdict
+            };
+            gains = false;
+        }
+
         measured.run.notes.extend(misunderstood::hidden_failures(&measured.run));
+        if let Some(note) = early_end(&measured.run, &source) {
+            measured.run.notes.insert(0, note);
+        }
         if let Some(stamps) = stamps {
             stamps.add_to(&mut measured.run);
         }
@@ -105,7 +120,10 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
     let kept = if is_whole { history::add(&mut measured.run, args) } else { Ok(()) };
     let to_stderr = matches!(place, OutputTarget::Stderr);
     let on_screen = to_stderr && args.report.format() == Format::Table;
-    measured.run.notes.extend(beside.take_if(|_| !on_screen));
+    let mut cure = beside.and_then(|beside| beside.cure);
+    if !on_screen && cure.take().is_some() {
+        measured.run.notes.push("to time all of it, give pelton the whole line in quotes".to_owned());
+    }
     // JSON has it, and is not to be followed by anything.
     let has_budgets = on_screen || to_stderr && args.report.format() == Format::Json;
     show(place, &args.report, color, &measured.run)?;
@@ -114,7 +132,7 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         page.write(&pelton_report::render(&measured.run, format, &style))?;
     }
     // It is to be typed: a table would break its lines.
-    if let Some(said) = beside {
+    if let Some(said) = cure {
         terminal::say(&format!("pelton: {said}\n"));
     }
     if let Some(said) = history::over_budget(&measured.run).filter(|_| !has_budgets) {
@@ -131,6 +149,15 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         return Ok(ending.unwrap_or_else(|| measured.ending()));
     }
     Ok(measured.ending())
+}
+
+/// Returns a note on a script or program that failed: under `set -e` it did only a part of its work, and the shell says nothing.
+fn early_end(run: &Run, source: &Source) -> Option<String> {
+    let runs_others = source.words().is_some() || source.is_script();
+    (runs_others && run.exit_status != 0).then(|| {
+        let status = ending::status_in_words(run.exit_status);
+        format!("it ended with {status}: if that was early, what it was to do then has no figures here")
+    })
 }
 
 /// Checks that there is a stage at this place, from 0.
@@ -163,7 +190,7 @@ fn stamped(source: Source, environment: &Environment) -> Result<(Source, Option<
 pub struct Measured {
     /// The run's record.
     pub run: Run,
-    /// Interrupted by the user.
+    /// Interrupted by the user, or asked to end.
     pub interrupted: bool,
     /// Of several runs, the user has interrupted some.
     pub is_cut_short: bool,
@@ -205,7 +232,9 @@ pub fn measure(source: &Source, environment: &Environment, options: Options) -> 
             .flat_map(|pipeline| &mut pipeline.stages)
             .for_each(|stage| stage.timeline = None);
     }
-    let Execution { interrupted, died_by, launches, held_ns, .. } = execution;
+    let Execution { died_by, launches, held_ns, .. } = execution;
+    // Whatever became of the child that got the signal: this process is not to start another.
+    let interrupted = execution.interrupted || signals::asked_to_end().is_some();
     Ok(Measured { run, interrupted, is_cut_short: false, died_by, held_ns, launches })
 }
 

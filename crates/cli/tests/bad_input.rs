@@ -196,7 +196,7 @@ fn a_line_of_which_the_shell_ran_the_rest_is_shown_whole() {
     };
     let (printed, stderr) = said("cat | grep -c '1 2'");
     assert_eq!(printed, b"1\n");
-    let whole = r"pelton time 'seq -s '\'' '\'' 3 | cat | grep -c '\''1 2'\'''";
+    let whole = "pelton time - << 'end'\n  seq -s ' ' 3 | cat | grep -c '1 2'\nend\n";
     assert!(stderr.contains("only `seq -s ' ' 3` was timed") && stderr.contains(whole), "{stderr}");
     let (_, stderr) = said("while read -r line; do echo; done");
     assert!(

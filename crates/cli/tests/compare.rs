@@ -120,8 +120,54 @@ fn one_text_comes_from_standard_input() {
     // By its name: a row shows only the ends of a long path.
     let out = Command::new("bash").args(["-c", script]).env("PATH", path).output().expect("bash runs");
     let said = String::from_utf8_lossy(&out.stdout);
-    says(&said, &["pelton run 'seq 3 | awk '", "Both print the same 6 B and end alike in all 2 runs"]);
+    says(
+        &said,
+        &[
+            "pelton run 'seq 3 | awk '",
+            "Both print the same 6 B and end alike, and write no files in this folder.",
+        ],
+    );
     assert!(!said.contains("standard input"), "{said}");
+}
+
+#[test]
+fn files_that_both_write_are_compared() {
+    let written = |before: &str, after: &str| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let out = compare(dir.path(), &["--json", "--runs", "1", before, after]);
+        let record: Value = serde_json::from_slice(&out.stdout).expect("a record");
+        (record["outputs"].clone(), record["judgement"]["headline"].to_string(), out.status.code())
+    };
+    let (outputs, _, status) = written("mkdir -p d; sort > d/x; seq 3 > y", "sort | cat > d/x; seq 3 > y");
+    assert_eq!(
+        (outputs["are"].as_str(), outputs["files"].as_u64(), status),
+        (Some("same"), Some(2), Some(0))
+    );
+    let (_, headline, status) = written("sort > x", "sort -r > x");
+    assert!(status == Some(3) && headline.contains("`x` has other bytes"), "{headline}");
+    let (_, headline, status) = written("sort > x", "sort > z");
+    assert!(
+        status == Some(3) && headline.contains("`x` is written by BEFORE and not by AFTER"),
+        "{headline}"
+    );
+    let (outputs, _, status) = written("sort > x; date +%s%N > now", "sort > x; date +%s%N > now");
+    assert_eq!((outputs["files"].as_u64(), status), (Some(1), Some(0)), "{outputs}");
+    assert_eq!(outputs["unsteady_files"], serde_json::json!(["now"]));
+}
+
+/// A signal to pelton alone, as `kill` and `timeout` send it.
+#[test]
+fn a_signal_ends_the_comparison_and_not_one_run() {
+    use std::os::unix::process::ExitStatusExt;
+    for (signal, code, died_by) in [("INT", Some(130), None), ("TERM", None, Some(15))] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        let text = "echo >> runs; kill -s $SIGNAL $PPID; sleep 0.05";
+        command.args(["compare", "--any-output", "--runs", "50", text, text]).env("SIGNAL", signal);
+        let out = command.current_dir(dir.path()).stdin(Stdio::null()).output().expect("pelton ends");
+        assert_eq!((out.status.code(), out.status.signal()), (code, died_by), "{signal}");
+        assert_eq!(std::fs::read_to_string(dir.path().join("runs")).expect("a file"), "\n", "{signal}");
+    }
 }
 
 /// The shell of the `#!` line with its options, and the script's arguments, options included.

@@ -73,9 +73,28 @@ fn without_lines_nothing_of_the_output_or_the_messages_is_told() {
 }
 
 #[test]
+fn the_files_of_a_script_are_compared_and_its_variables_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("data"), "b\na\nb\n").expect("written");
+    std::fs::write(dir.path().join("s.sh"), "export X=1\nsort $FROM | uniq -c > out\n").expect("written");
+    for call in [&["-f", "s.sh"][..], &["sh", "s.sh"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        command.args(["report", "--run-twice"]).args(call).env("FROM", "data").env("LC_ALL", "C");
+        let out = command.current_dir(dir.path()).stdin(Stdio::null()).output().expect("pelton starts");
+        let said = text(&out.stdout);
+        assert_eq!(out.status.code(), Some(0), "{said}{}", text(&out.stderr));
+        for part in ["- FROM=data", "it writes the same file", "sort $FROM | uniq -c > out", "What you saw"] {
+            assert!(said.contains(part), "{call:?}: {part}: {said}");
+        }
+    }
+    let out = report(dir.path(), &["sort data | uniq -c > out"]);
+    assert!(text(&out.stdout).contains("- the file `data` has 6 bytes"), "{}", text(&out.stdout));
+}
+
+#[test]
 fn what_must_not_run_twice_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
-    for (text_given, why) in [("sort f > g", "writes `g`"), ("rm x | sort", "may do more than print")] {
+    for (text_given, why) in [("sort f >> g", "writes `g`"), ("rm x | sort", "may do more than print")] {
         let out = report(dir.path(), &[text_given]);
         let said = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{said}");

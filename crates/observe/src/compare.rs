@@ -122,16 +122,16 @@ fn judge(real: &Change, cpu: &Change, outputs: &Outputs) -> Judgement {
     }
     let (kind, headline) = match (real.direction, cpu.direction) {
         (Fell, Fell) => (JudgementKind::Helped, "helped: real and user+sys fell"),
-        (Fell, Same) => (JudgementKind::Helped, "helped: real fell at the same user+sys"),
+        (Fell, Same) => (JudgementKind::Helped, "helped: real fell; user+sys shows no sure change"),
         (Fell, Rose) => (JudgementKind::Helped, "helped, at a price: real fell, and user+sys rose"),
-        (Same, Fell) => (JudgementKind::Helped, "helped: user+sys fell at the same real"),
+        (Same, Fell) => (JudgementKind::Helped, "helped: user+sys fell; real shows no sure change"),
         (Same, Same) if real.confidence < SURE => {
-            (JudgementKind::NoDifference, "too few runs to tell: try --runs 5 or more")
+            (JudgementKind::NoDifference, "too few runs to tell a change from chance")
         }
         (Same, Same) => (JudgementKind::NoDifference, "no difference that could be told"),
         (Same, Rose) => (JudgementKind::Worse, "worse: user+sys rose, and real did not fall"),
         (Rose, Fell) => (JudgementKind::Worse, "worse: real rose, though user+sys fell"),
-        (Rose, Same) => (JudgementKind::Worse, "worse: real rose at the same user+sys"),
+        (Rose, Same) => (JudgementKind::Worse, "worse: real rose; user+sys shows no sure change"),
         (Rose, Rose) => (JudgementKind::Worse, "worse: real and user+sys rose"),
     };
     Judgement { kind, headline: headline.to_owned() }
@@ -177,7 +177,7 @@ mod tests {
     fn judged(after: &[(u64, u64)]) -> JudgementKind {
         let before = vec![run(1000, 1000); after.len()];
         let after = after.iter().map(|(real, cpu)| run(*real, *cpu)).collect();
-        let outputs = Outputs::Same { bytes: 1 };
+        let outputs = Outputs::Same { bytes: 1, files: Some(0), unsteady_files: vec![] };
         let compared = Compared { before, after, warmup: 0, outputs, notes: vec![], threshold: 0.01 };
         compare(compared).expect("runs").judgement.kind
     }

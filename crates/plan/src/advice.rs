@@ -12,8 +12,8 @@ pub fn is_make(program: &OsStr) -> bool {
 }
 
 /// How they do.
-pub const ON_MAKE: &str = "its recipes run by pelton if the Makefile has `SHELL := pelton` and `.SHELLFLAGS := sh -c` (`sh --shell sh \
-                           -c` unless they are written for bash); explain shows one that it is given as text";
+pub const ON_MAKE: &str = "its recipes run by pelton if the Makefile has `SHELL := pelton` and `.SHELLFLAGS := sh --shell sh -c` \
+                           (`sh -c` if they are written for bash); explain shows one that it is given as text";
 
 /// Returns the advice as sentences.
 pub(crate) fn advice(candidates: &[Candidate]) -> Vec<String> {

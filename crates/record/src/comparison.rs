@@ -91,6 +91,13 @@ pub enum Outputs {
     Same {
         /// Bytes printed.
         bytes: u64,
+        /// How many files both wrote in the working directory, with the same contents; `null` if that was not compared: there
+        /// are too many files.
+        #[serde(default)]
+        files: Option<u64>,
+        /// Files there that BEFORE itself writes differently from run to run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unsteady_files: Vec<String>,
     },
     /// They differ.
     Different {

@@ -136,21 +136,40 @@ fn times(change: &Change) -> String {
 }
 
 fn outputs(comparison: &Comparison) -> String {
-    let runs = match &comparison.after.repeats {
-        Some(repeats) if repeats.runs > 1 => format!(" in all {} runs", repeats.runs),
-        _ => String::new(),
-    };
-    let of_files = "files that they write are not compared";
     match &comparison.outputs {
-        Outputs::Same { bytes: 0 } => format!("Both print nothing and end alike{runs}; {of_files}."),
-        Outputs::Same { bytes } => {
-            format!("Both print the same {} and end alike{runs}; {of_files}.", units::bytes(*bytes))
+        Outputs::Same { bytes, files, unsteady_files } => {
+            let printed = match bytes {
+                0 => "nothing".to_owned(),
+                bytes => format!("the same {}", units::bytes(*bytes)),
+            };
+            format!("Both print {printed} and end alike{}.", left(*files, unsteady_files))
         }
         Outputs::Different { .. } => "Their times are shown all the same.".to_owned(),
         Outputs::Unsteady => {
             "BEFORE does not print the same twice, so the outputs cannot be compared.".to_owned()
         }
         Outputs::NotCompared => "Their outputs were not compared.".to_owned(),
+    }
+}
+
+/// Says how the files that both wrote compare.
+fn left(files: Option<u64>, unsteady: &[String]) -> String {
+    let files = match files {
+        None => return ". The files that they write were not compared: there are too many here".to_owned(),
+        Some(0) if unsteady.is_empty() => return ", and write no files in this folder".to_owned(),
+        Some(0) => String::new(),
+        Some(1) => ", and write the same file in this folder".to_owned(),
+        Some(files) => format!(", and write the same {files} files in this folder"),
+    };
+    match unsteady {
+        [] => files,
+        [name] => format!("{files}; `{name}` was not compared: BEFORE writes it differently each time"),
+        [name, more @ ..] => {
+            let more = more.len();
+            format!(
+                "{files}; `{name}` and {more} more were not compared: BEFORE writes them differently each time"
+            )
+        }
     }
 }
 
@@ -211,7 +230,10 @@ mod tests {
 
     #[test]
     fn looks_like_this() {
-        let shown = sample(JudgementKind::Helped, Outputs::Same { bytes: 1_234_567 });
+        let shown = sample(
+            JudgementKind::Helped,
+            Outputs::Same { bytes: 1_234_567, files: Some(3), unsteady_files: vec!["log".into()] },
+        );
         let styles = [samples::wide(60), samples::wide(100), Style { unicode: false, ..samples::wide(80) }];
         let sheets: String = styles.iter().map(|style| format!("{}\n", comparison(&shown, style))).collect();
         samples::check("comparison", &sheets);

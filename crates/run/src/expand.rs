@@ -94,7 +94,7 @@ fn variable(name: &str, environment: &Environment) -> Result<Vec<u8>, Declined> 
     }
     match environment.get(name) {
         Some(value) => Ok(value.as_bytes().to_vec()),
-        None => Err(format!("the variable {name}, which is not in the environment")),
+        None => Err(format!("`${name}`, a variable that is not in the environment")),
     }
 }
 

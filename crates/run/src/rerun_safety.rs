@@ -12,8 +12,10 @@ use pelton_sys::spawn::Action;
 /// Why a text should not be run twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RerunHazards {
-    /// Stages that write files: the second run would write them again.
+    /// Stages that write files: the second run would write them again, and may see what the first one wrote.
     pub writes: Vec<Stays>,
+    /// Stages that write a file anew that nothing else in the text names: the second run leaves what a single one would.
+    pub overwrites: Vec<Stays>,
     /// Commands that may do more than print.
     pub unknown: Vec<Stays>,
 }
@@ -29,10 +31,20 @@ pub fn rerun_hazards(plan: &Plan, request: &Request, environment: &Environment) 
     });
     for stage in lists.flatten().flat_map(|(_, pipeline)| &pipeline.stages) {
         let at = |reason: String| Stays { span: stage.span, reason };
-        let targets = stage.syntax.redirects.iter().filter_map(|redirect| written(&redirect.kind));
-        for target in targets.filter(|target| target.static_text().as_deref() != Some("/dev/null")) {
-            let name = target.static_text().unwrap_or_else(|| "a file".to_owned());
-            hazards.writes.push(at(format!("writes `{name}`, and would write it twice")));
+        for redirect in &stage.syntax.redirects {
+            let Some(target) = written(&redirect.kind) else { continue };
+            let Some(name) = target.static_text() else {
+                hazards
+                    .writes
+                    .push(at("writes a file that depends on variables, and would write it twice".to_owned()));
+                continue;
+            };
+            let hazard = at(format!("writes `{name}`, and would write it twice"));
+            match overwrites(&redirect.kind) && request.text.to_string_lossy().matches(&*name).count() == 1 {
+                _ if name == "/dev/null" => {}
+                true => hazards.overwrites.push(hazard),
+                false => hazards.writes.push(hazard),
+            }
         }
         hazards.unknown.extend(more_than_print(stage, &around).map(at));
     }
@@ -50,6 +62,11 @@ fn written(kind: &RedirectKind) -> Option<&Word> {
         | RedirectKind::AppendBoth(word) => Some(word),
         _ => None,
     }
+}
+
+/// Whether it leaves nothing of what was in the file before.
+fn overwrites(kind: &RedirectKind) -> bool {
+    matches!(kind, RedirectKind::Write(_) | RedirectKind::Clobber(_) | RedirectKind::WriteBoth(_))
 }
 
 /// Returns why the stage may do more than print, if so.

@@ -14,8 +14,10 @@ use pelton_syntax::{
 use pelton_sys::spawn::{Action, Child, Exec, Fallback, OpenMode, Redirection, open_flags};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use crate::expand::Declined;
 
@@ -537,9 +539,7 @@ impl StagePlan {
         if std::str::from_utf8(name).is_ok_and(|name| self.functions.iter().any(|f| f == name)) {
             return Err("a function".into());
         }
-        let Found { path, starts } = around
-            .program_of(name)
-            .ok_or_else(|| format!("`{}` is not in PATH", String::from_utf8_lossy(name)))?;
+        let Found { path, starts } = around.program_of(name).ok_or_else(|| missing_program(name))?;
         if !starts {
             // The shell reads it as a script, with the arguments that it has expanded by then.
             return Err(format!(
@@ -699,4 +699,15 @@ fn bodies(text: &str, stage: &syntax::Stage) -> String {
         }
     }
     result
+}
+/// Describes a name for which there is no program.
+fn missing_program(name: &[u8]) -> String {
+    let path = Path::new(OsStr::from_bytes(name));
+    let why = match path.metadata() {
+        _ if !name.contains(&b'/') => "not in PATH",
+        Err(_) => "not there",
+        Ok(found) if found.is_dir() => "a folder",
+        Ok(_) => "not executable",
+    };
+    format!("`{}`, which is {why}", String::from_utf8_lossy(name))
 }

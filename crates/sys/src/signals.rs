@@ -7,8 +7,20 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn note_interrupt(_signal: libc::c_int) {
+/// The last signal that asked this process to end and was recorded or forwarded; 0 for none.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note_interrupt(signal: libc::c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
+    ASKED.store(signal, Ordering::Relaxed);
+}
+
+/// Returns the last signal that asked this process to end while [`Interrupts`] or [`Forwarded`] lived, if one did.
+pub fn asked_to_end() -> Option<i32> {
+    match ASKED.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
+    }
 }
 
 pub(crate) fn action(handler: libc::sighandler_t) -> libc::sigaction {
@@ -96,6 +108,7 @@ impl Drop for Interrupts {
 static HEIR: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn forward(signal: libc::c_int) {
+    ASKED.store(signal, Ordering::Relaxed);
     let heir = HEIR.load(Ordering::Relaxed);
     if heir >= 0 {
         send_through(heir, signal);
@@ -161,6 +174,8 @@ pub fn ignore_file_size_signal() {
 
 /// Asks a process to end.
 pub const TERM: i32 = libc::SIGTERM;
+/// What Ctrl-C sends.
+pub const INTERRUPT: i32 = libc::SIGINT;
 /// Ends a process at once.
 pub const KILL: i32 = libc::SIGKILL;
 /// Stops a process.

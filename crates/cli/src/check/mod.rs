@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The first run is a separate process, so that it does exactly what it does without `--check`. Temporary
-//! files have no name: nothing is left however this process ends.
+//! files have no name: nothing is left however this process ends. The files that the text leaves in the working directory are
+//! compared too.
 
 mod child;
 mod compare;
@@ -15,6 +16,8 @@ mod input;
 use crate::args::RunArgs;
 use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::files_left::{self, FilesLeft, Left};
+use crate::scripts;
 use crate::source::Source;
 use crate::terminal;
 pub use compare::{Comparer, same_messages};
@@ -43,26 +46,30 @@ const MESSAGES: usize = 16 << 20;
 
 /// Runs and checks the text.
 pub fn run(args: &RunArgs, source: &Source, environment: &Environment) -> Result<Ending, Failure> {
-    let (request, plan) = match source {
-        Source::Text(request, plan) => (request, plan),
-        Source::Words(_) => {
-            return Err(Failure::new("a command given as words runs as it is: there is nothing to check")
-                .with_help("the pipeline in one word: pelton run --check 'sort FILE | uniq -c'"));
-        }
+    let called = source.called_script(environment);
+    let Source::Text(request, plan) = called.as_ref().unwrap_or(source) else {
+        return Err(Failure::new("a command given as words runs as it is: there is nothing to check")
+            .with_help("the pipeline in one word: pelton run --check 'sort FILE | uniq -c'"));
     };
     refuse(args, request, plan, environment)?;
     let cannot = |error: io::Error| Failure::io("cannot check the pipeline", &error);
     let input = Input::hold().map_err(cannot)?;
     let shell =
         pelton_run::shell_call(request, environment).ok_or_else(|| Failure::new("a NUL byte in the text"))?;
-    let mut check = Check { args, request, environment, input, shell };
+    let words = match source {
+        Source::Words(words) => words.clone(),
+        Source::Text(..) => vec!["--".into(), request.text.clone()],
+    };
+    let mut check = Check { args, request, words, environment, input, files: FilesLeft::begin(), shell };
     let ours = check.first_run().map_err(cannot)?;
     check.judge(plan, &ours).map_err(cannot)
 }
 
 /// Fails for a text that is unsafe to run twice.
 fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environment) -> Result<(), Failure> {
-    if let Plan::Whole { reason } = plan {
+    if let Plan::Whole { reason } = plan
+        && scripts::native_pipelines(request, plan, environment).0 == 0
+    {
         let message =
             format!("the shell runs all of this text, because of {reason}: there is nothing to check");
         return Err(Failure::new(message).with_help("the same without --check"));
@@ -70,6 +77,13 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
     if args.source.file.is_some() && request.script.is_none() {
         return Err(Failure::new("--check runs the script twice, and this one can be read only once")
             .with_help("a regular file: pelton run --check -f FILE"));
+    }
+    if args.run_twice {
+        return Ok(());
+    }
+    if matches!(plan, Plan::Whole { .. }) {
+        return Err(Failure::new("--check runs the text twice, and this script may do more than print")
+            .with_help(AGAIN));
     }
     let hazards = pelton_run::rerun_hazards(plan, request, environment);
     let refusal = |message: &str, stages: &[Stays]| {
@@ -79,17 +93,19 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
     };
     if !hazards.writes.is_empty() {
         return Err(refusal("--check runs the text twice, and this one writes files", &hazards.writes)
-            .with_help("redirecting what pelton prints instead: pelton run --check '…' > FILE"));
+            .with_help(AGAIN));
     }
-    if !hazards.unknown.is_empty() && !args.run_twice {
+    if !hazards.unknown.is_empty() {
         return Err(refusal(
             "--check runs the text twice, and this may do more than print",
             &hazards.unknown,
         )
-        .with_help("--run-twice as well, if doing it twice does no harm"));
+        .with_help(AGAIN));
     }
     Ok(())
 }
+
+const AGAIN: &str = "--run-twice as well, if doing it twice does no harm; the files that it writes in this folder are compared too";
 
 /// The outcome of pelton's run.
 struct PeltonRun {
@@ -98,6 +114,7 @@ struct PeltonRun {
     /// The reader closed the output early.
     cut_off: bool,
     messages: Vec<u8>,
+    left: Option<Left>,
     ended: Ended,
 }
 
@@ -108,14 +125,18 @@ struct ShellRun {
     /// Its output was closed before its end, because it is far longer than pelton's: its status says nothing then.
     was_closed: bool,
     messages: Vec<u8>,
+    left: Option<Left>,
     ended: Ended,
 }
 
 struct Check<'a> {
     args: &'a RunArgs,
     request: &'a Request,
+    /// What names the text to pelton, unless it is `--file`.
+    words: Vec<OsString>,
     environment: &'a Environment,
     input: Input,
+    files: FilesLeft,
     shell: Exec,
 }
 
@@ -138,7 +159,7 @@ impl Check<'_> {
             Ok(true)
         };
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
-        Ok(PeltonRun { printed, length, cut_off, messages, ended })
+        Ok(PeltonRun { printed, length, cut_off, messages, left: self.files.since(), ended })
     }
 
     /// Runs `exec`, compares its outcome.
@@ -157,7 +178,7 @@ impl Check<'_> {
         };
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
         let (difference, digest) = comparer.finish()?;
-        Ok(ShellRun { difference, digest, was_closed, messages, ended })
+        Ok(ShellRun { difference, digest, was_closed, messages, left: self.files.since(), ended })
     }
 
     fn shell_name(&self) -> String {
@@ -195,8 +216,13 @@ impl Check<'_> {
         progress.start(format!("{shell} runs it once more"));
         let again = self.beside(self.shell.clone(), ours, progress)?;
         if !same_shell_result(&again, theirs) {
+            let files = again.left.zip(theirs.left.as_ref()).map(|(again, theirs)| again.differing(theirs));
+            let what = match files.filter(|files| !files.is_empty()) {
+                Some(files) => format!("writes into {}", files_left::named(&files)),
+                None => "prints".to_owned(),
+            };
             return Ok(format!(
-                "  {shell} {CHANGES_BY_ITSELF}: what this text prints changes from run to run,\n  \
+                "  {shell} {CHANGES_BY_ITSELF}: what this text {what} changes from run to run,\n  \
                  so it cannot be checked by comparing two runs\n"
             ));
         }
@@ -242,7 +268,7 @@ impl Check<'_> {
         words.extend(self.args.source.shell.iter().flat_map(|shell| ["--shell".into(), shell.clone()]));
         match &self.args.source.file {
             Some(script) => words.extend(std::iter::once("--file".into()).chain(script.iter().cloned())),
-            None => words.extend(["--".into(), self.request.text.clone()]),
+            None => words.extend(self.words.iter().cloned()),
         }
         let c = |bytes: &[u8]| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
         let argv = words.iter().map(|word| c(word.as_bytes())).collect::<io::Result<_>>()?;
@@ -263,24 +289,46 @@ fn same_result(ours: &PeltonRun, theirs: &ShellRun) -> bool {
     theirs.difference.is_none()
         && same_messages(&ours.messages, &theirs.messages)
         && ours.ended.status() == theirs.ended.status()
+        && same_files(ours.left.as_ref(), theirs.left.as_ref())
+}
+
+/// Whether two runs left the same files, as far as that can be told.
+fn same_files(a: Option<&Left>, b: Option<&Left>) -> bool {
+    a.zip(b).is_none_or(|(a, b)| a == b)
 }
 
 /// Whether two other runs agree.
 fn same_shell_result(a: &ShellRun, b: &ShellRun) -> bool {
-    a.digest == b.digest && a.ended.status() == b.ended.status() && same_messages(&a.messages, &b.messages)
+    a.digest == b.digest
+        && a.ended.status() == b.ended.status()
+        && same_messages(&a.messages, &b.messages)
+        && same_files(a.left.as_ref(), b.left.as_ref())
 }
 
 fn sameness(ours: &PeltonRun, shell: &str) -> String {
-    let bytes = if ours.length == 1 { "byte".to_owned() } else { format!("{} bytes", ours.length) };
+    let bytes = match ours.length {
+        0 => "nothing".to_owned(),
+        1 => "the same byte".to_owned(),
+        length => format!("the same {length} bytes"),
+    };
     let said = if ours.messages.is_empty() { "" } else { ", says the same on standard error" };
+    let files = match ours.left.as_ref().map(Left::files) {
+        None => "; there are too many files here to compare those that it writes".to_owned(),
+        Some(0) => String::new(),
+        Some(1) => "; it writes the same file".to_owned(),
+        Some(files) => format!("; it writes the same {files} files"),
+    };
     match ours.cut_off {
-        true => format!("{shell} prints the same {bytes}, after which nobody read on"),
+        true => format!("{shell} prints {bytes}, after which nobody read on"),
         false => format!(
-            "{shell} prints the same {bytes}{said} and ends with the same status, {}",
+            "{shell} prints {bytes}{said} and ends with the same status, {}{files}",
             ours.ended.status()
         ),
     }
 }
+
+/// So many files that differ are told.
+const FILES: usize = 10;
 
 /// Describes what differs.
 fn differences(ours: &PeltonRun, theirs: &ShellRun, shell: &str) -> String {
@@ -295,6 +343,12 @@ fn differences(ours: &PeltonRun, theirs: &ShellRun, shell: &str) -> String {
         text += &format!("  standard error differs; {shell} says:\n");
         text += if said.is_empty() { "    (nothing)\n" } else { "" };
         text.extend(said.lines().take(10).map(|line| format!("    {}\n", line.escape_debug())));
+    }
+    if let (Some(ours), Some(theirs)) = (&ours.left, &theirs.left) {
+        let paths = ours.differing(theirs);
+        for path in paths.iter().take(FILES) {
+            text += &format!("  a file differs: {}\n", ours.difference(theirs, path, "pelton", shell));
+        }
     }
     if theirs.was_closed {
         let bytes = theirs.digest.length;

@@ -1,7 +1,7 @@
 //! `pelton compare --baseline`: the runs of an earlier record, and as many of today.
 
 use super::hidden_output::with_hidden_output;
-use super::{INTERRUPTED, end, few_runs, resolve};
+use super::{end, few_runs, interrupted, resolve};
 use crate::args::CompareArgs;
 use crate::ending::Ending;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub fn run(
         input.rewind()?;
         let measured = with_hidden_output(|| measure(&source, environment, Options::FAITHFULLY))?;
         if measured.interrupted {
-            return Ok(Ending::Status(INTERRUPTED));
+            return Ok(interrupted());
         }
         bar.inc(1);
         after.extend((at > 0).then_some(measured.run));

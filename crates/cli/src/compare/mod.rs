@@ -7,8 +7,9 @@ mod scale;
 
 use crate::args::CompareArgs;
 use crate::check::{Comparer, same_messages};
-use crate::ending::Ending;
+use crate::ending::{self, Ending};
 use crate::failure::Failure;
+use crate::files_left::{FilesLeft, Left};
 use crate::output::{self, OutputTarget};
 use crate::shared_options::SourceArgs;
 use crate::source::{self, Source};
@@ -18,11 +19,12 @@ use crate::time::{Input, Measured, measure};
 use hidden_output::{Kept, with_hidden_output};
 use pelton_record::{Comparison, JudgementKind, Outputs, Run};
 use pelton_run::{Compared, Environment, Observing, Options};
-use pelton_sys::stdio;
+use pelton_sys::{signals, stdio};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use std::{io, iter};
 
 /// Bytes of kept output read at a time.
@@ -61,12 +63,21 @@ pub fn compare(args: &CompareArgs, color: When) -> Result<Ending, Failure> {
     let texts = [resolve(&before, args, &environment, color)?, resolve(&after, args, &environment, color)?];
     let input = Input::hold()?;
     let session = Session { given: [before, after], texts, environment: &environment, input };
-    let Some(comparison) = session.run(args)? else { return Ok(Ending::Status(INTERRUPTED)) };
+    let Some(comparison) = session.run(args)? else { return Ok(interrupted()) };
     if let Some(file) = &args.html {
-        let Some([before, after]) = session.drawn()? else { return Ok(Ending::Status(INTERRUPTED)) };
+        let Some([before, after]) = session.drawn()? else { return Ok(interrupted()) };
         page(file, &comparison, &before, &after)?;
     }
-    end(&comparison, args, color)
+    let ending = end(&comparison, args, color)?;
+    Ok(signals::asked_to_end().map_or(ending, |_| interrupted()))
+}
+
+/// How it ends after a signal that asked it to: as other programs do.
+fn interrupted() -> Ending {
+    match signals::asked_to_end() {
+        Some(signal) if signal != signals::INTERRUPT => Ending::Signal(signal),
+        _ => Ending::Status(INTERRUPTED),
+    }
 }
 
 /// Reads the text from standard input, which then is empty for the runs.
@@ -130,6 +141,12 @@ fn resolve(
     Ok(source)
 }
 
+/// Runs of each, unless the user names a number.
+const RUNS: u32 = 10;
+/// After so many runs of each, a comparison that takes longer than this ends.
+const ENOUGH: usize = 5;
+const LONG: Duration = Duration::from_secs(20);
+
 struct Session<'a> {
     /// BEFORE and AFTER.
     given: [OsString; 2],
@@ -141,11 +158,16 @@ struct Session<'a> {
 impl Session<'_> {
     /// Compares the outputs, unmeasured; then measures runs alternately. `None` if nothing was measured.
     fn run(&self, args: &CompareArgs) -> Result<Option<Comparison>, Failure> {
-        let bar = terminal::progress(u64::from(2 * args.runs), "comparing what they print");
+        let pairs = args.runs.unwrap_or(RUNS) as usize;
+        let bar = terminal::progress(2 * pairs as u64, "comparing what they print");
         let Some(outputs) = self.outputs(args)? else { return Ok(None) };
         bar.set_message("run");
         let (mut runs, mut interrupted) = ([vec![], vec![]], false);
-        'pairs: for pair in 0..args.runs as usize {
+        let since = Instant::now();
+        'pairs: for pair in 0..pairs {
+            if args.runs.is_none() && pair >= ENOUGH && since.elapsed() > LONG {
+                break;
+            }
             // The order alternates, so that warm caches favour neither.
             for side in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 let measured = with_hidden_output(|| self.measure(side))?;
@@ -158,6 +180,10 @@ impl Session<'_> {
             }
         }
         bar.finish_and_clear();
+        // Whoever ends it waits for no report, and who interrupts it may want to see what it has.
+        if signals::asked_to_end().is_some_and(|signal| signal != signals::INTERRUPT) {
+            return Ok(None);
+        }
         let [mut before, mut after] = runs;
         let pairs = before.len().min(after.len());
         before.truncate(pairs);
@@ -193,30 +219,58 @@ impl Session<'_> {
             }
             return Ok(Some(Outputs::NotCompared));
         }
-        let Some(before) = Kept::of(|| self.measure(0))? else { return Ok(None) };
-        let Some(after) = Kept::of(|| self.measure(1))? else { return Ok(None) };
+        let mut files = FilesLeft::begin();
+        let mut kept = |side: usize| -> Result<Option<(Kept, Option<Left>)>, Failure> {
+            Ok(Kept::of(|| self.measure(side))?.map(|kept| (kept, files.since())))
+        };
+        let Some((before, left_before)) = kept(0)? else { return Ok(None) };
+        let Some((after, left_after)) = kept(1)? else { return Ok(None) };
         let cannot = |error: io::Error| Failure::io("cannot compare what they print", &error);
         terminal::say_bytes(&before.messages);
         could_start(&before, "BEFORE", &self.given[0])?;
         could_start(&after, "AFTER", &self.given[1])?;
-        let Some(how) = difference(&before, &after).map_err(cannot)? else {
-            return Ok(Some(Outputs::Same { bytes: before.length }));
+        let printed = difference(&before, &after).map_err(cannot)?;
+        let same = |files, unsteady_files| Outputs::Same { bytes: before.length, files, unsteady_files };
+        let lefts = left_before.zip(left_after);
+        if printed.is_none() && lefts.as_ref().is_none_or(|(before, after)| before == after) {
+            return Ok(Some(same(lefts.map(|(left, _)| left.files()), Vec::new())));
+        }
+        let Some((again, left_again)) = kept(0)? else { return Ok(None) };
+        if let Some(how) = printed {
+            return Ok(Some(match difference(&before, &again).map_err(cannot)? {
+                Some(_) => Outputs::Unsteady,
+                None => Outputs::Different { how },
+            }));
+        }
+        let (Some((before, after)), Some(again)) = (lefts, left_again) else {
+            return Ok(Some(same(None, vec![])));
         };
-        let Some(again) = Kept::of(|| self.measure(0))? else { return Ok(None) };
-        Ok(Some(match difference(&before, &again).map_err(cannot)? {
-            Some(_) => Outputs::Unsteady,
-            None => Outputs::Different { how },
+        let unsteady = before.differing(&again);
+        let (before, after) = (before.without(&unsteady), after.without(&unsteady));
+        Ok(Some(match before.differing(&after).first() {
+            Some(path) => Outputs::Different { how: before.difference(&after, path, "BEFORE", "AFTER") },
+            None => {
+                same(Some(before.files()), unsteady.iter().map(|path| path.display().to_string()).collect())
+            }
         }))
     }
 
     fn notes(&self, before: &[Run], after: &[Run], interrupted: bool) -> Vec<String> {
         let mut notes: Vec<String> = self.input.note().into_iter().collect();
         if interrupted {
-            notes.push(format!("interrupted: {} runs of each were measured", before.len()));
+            let runs = if before.len() == 1 {
+                "one run of each was"
+            } else {
+                &format!("{} runs of each were", before.len())
+            };
+            notes.push(format!("interrupted: {runs} measured"));
         }
         notes.extend(few_runs(before.len()));
         let failed = before.iter().chain(after).find(|run| run.exit_status != 0);
-        notes.extend(failed.map(|run| format!("`{}` ended with status {}", run.text, run.exit_status)));
+        notes
+            .extend(failed.map(|run| {
+                format!("`{}` ended with {}", run.text, ending::status_in_words(run.exit_status))
+            }));
         notes
     }
 }

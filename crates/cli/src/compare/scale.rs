@@ -1,7 +1,7 @@
 //! `pelton compare --input-scale`: each text on growing prefixes of standard input.
 
 use super::hidden_output::with_hidden_output;
-use super::{INTERRUPTED, resolve};
+use super::{interrupted, resolve};
 use crate::args::CompareArgs;
 use crate::ending::Ending;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub fn run(args: &CompareArgs, environment: &Environment, color: When) -> Result
         let mut points = Vec::new();
         for part in &parts {
             let Some(point) = point(text, part, environment, &bar)? else {
-                return Ok(Ending::Status(INTERRUPTED));
+                return Ok(interrupted());
             };
             points.push(point);
         }

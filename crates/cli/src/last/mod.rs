@@ -137,8 +137,8 @@ fn lines(everywhere: bool) -> Result<Vec<kept::Line>, Failure> {
         }
     }
     if lines.is_empty() {
-        return Err(Failure::new("no line is kept yet: only lines that take long are, while it is on").with_help(
-            "Ctrl-X Ctrl-L (fish: Alt-Shift-L) in a shell whose start file has eval \"$(pelton init bash)\"",
+        return Err(Failure::new("no line is kept yet: `pelton last` keeps only lines that take long, once it is turned on").with_help(
+            "turn it on by Ctrl-X Ctrl-L (fish: Alt-Shift-L), in a shell whose start file has eval \"$(pelton init bash)\"",
         ));
     }
     Ok(lines)
