@@ -169,6 +169,16 @@ fn a_fifo_opened_by_its_writer_only() {
         .hangs("fifo_one_sided", &["/f for writing", "start the reader of /"]);
 }
 
+/// The shell of a terminal could open it, but a person there did not type the pipeline. What was typed there waits for a person.
+#[test]
+fn a_fifo_that_only_a_person_could_open() {
+    let typed = |job: &str| {
+        format!("sleep 100 | script -qec \"bash --norc -ic 'mkfifo f; {job} & read x'\" /dev/null")
+    };
+    Patient::bash(&typed("(cat f | cat; :)")).hangs("fifo_one_sided", &["waits for a writer of the FIFO /"]);
+    Patient::bash(&typed("cat f")).never_dead();
+}
+
 #[test]
 fn tee_into_two_fifos_that_are_read_in_order() {
     Patient::bash("mkfifo a b; tee a b < /dev/zero > /dev/null & cat a > /dev/null; cat b")

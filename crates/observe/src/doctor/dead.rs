@@ -123,7 +123,12 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
                     "nobody can open the other side of the FIFO that {who} opens by its name: it was removed or renamed"
                 );
             }
-            format!("nobody that runs now opens the other side of the FIFO that {who} opens")
+            let wait =
+                held.iter().map(|(_, wait)| wait).find(|wait| matches!(wait.cause, Cause::Opener { .. }));
+            format!(
+                "{who} waits for {}, and nobody that runs now will open it",
+                wait.map(|wait| other_side(wait)).unwrap_or_default()
+            )
         }
         (Kind::Stopped, _) => format!(
             "others wait for {}: stopped, by a signal or from a terminal",
@@ -142,6 +147,16 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
         (Kind::Threads, _) => format!("all threads of {all} wait, and each for another one"),
         _ => format!("{all} wait for one another in a circle"),
     }
+}
+
+/// Returns what one that opens a FIFO waits for: `a reader of the FIFO PATH`.
+pub fn other_side(wait: &Wait) -> String {
+    let side = match wait.cause {
+        Cause::Opener { for_writing: true, .. } => "a reader",
+        _ => "a writer",
+    };
+    let path = wait.object.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
+    format!("{side} of the FIFO{path}")
 }
 
 /// Returns what helps one that waits until somebody opens the other side of a FIFO.

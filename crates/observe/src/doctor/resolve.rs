@@ -291,7 +291,7 @@ impl<'w> Resolver<'w> {
     }
 
     /// Any process may open a FIFO. The most likely ones belong to the same job: the same process group, and
-    /// the parents within the session.
+    /// the parents within the session. Behind the shell of a terminal stands a person, who did not type this: a script did.
     fn might_open(&self, pid: u32, process: &RawProcess) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         let same_group = |one: &RawProcess| one.stat.group == process.stat.group;
@@ -300,7 +300,10 @@ impl<'w> Resolver<'w> {
         while let Some(one) =
             self.processes.get(&parent).filter(|one| one.stat.session == process.stat.session)
         {
-            found.push(parent);
+            let is_persons = one.stat.session == parent && one.stat.foreground.is_some();
+            if !is_persons || process.stat.parent == parent {
+                found.push(parent);
+            }
             parent = one.stat.parent;
         }
         found.retain(|&one| one != pid && self.processes.get(&one).is_some_and(|one| !one.tasks.is_empty()));
