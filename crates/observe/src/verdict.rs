@@ -88,7 +88,11 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     let stage = &pipeline.stages[bottleneck.stage];
     let share = (bottleneck.share * 100.0).round();
     let cpu = stage.cost.cpu_share().unwrap_or(0.0) * 100.0;
-    let whole = if pipeline.count() == 1 { "run" } else { "pipeline's time" };
+    let whole = match share_of_run(run, pipeline) {
+        _ if run.pipelines.len() == 1 && pipeline.count() == 1 => "run".to_owned(),
+        Some(of_run) => format!("pipeline's time, which is {of_run:.0}% of the run's"),
+        None => "pipeline's time".to_owned(),
+    };
     let what = match bottleneck.kind {
         BottleneckKind::Cpu => {
             format!("it computes: {cpu:.0}% CPU, on the critical path {share:.0}% of the {whole}")
@@ -118,6 +122,13 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     };
     let native = native_place(pipeline, bottleneck.stage);
     format!("the bottleneck is {}{place}{native}: {what}{company}", label(pipeline, bottleneck.stage))
+}
+
+/// Returns how much of a run one of several pipelines takes, in per cent. Those that ran beside others make more than the run.
+fn share_of_run(run: &Run, pipeline: &Pipeline) -> Option<f64> {
+    let all: u64 = run.pipelines.iter().map(|one| one.wall_ns).sum();
+    let can_be_told = run.pipelines.len() > 1 && run.wall_ns > 0 && all <= run.wall_ns;
+    can_be_told.then(|| pipeline.wall_ns as f64 * 100.0 / run.wall_ns as f64)
 }
 
 /// Describes a stage's largest wait outside the pipeline, if known.

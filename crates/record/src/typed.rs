@@ -7,6 +7,11 @@ fn typed_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => Cow::Borrowed(word),
+        // A table would show a tab as a blank.
+        false if word.contains('\t') && !word.contains('\n') => {
+            let escaped = word.replace('\\', "\\\\").replace('\'', "\\'").replace('\t', "\\t");
+            Cow::Owned(format!("$'{escaped}'"))
+        }
         false => Cow::Owned(quoted(word)),
     }
 }
@@ -42,6 +47,7 @@ mod tests {
         );
         assert_eq!(typed(&["grep", "-c", "x", "/var/log/a-1.log"]), "grep -c x /var/log/a-1.log");
         assert_eq!(typed(&["my file"]), "'my file'");
+        assert_eq!(typed(&["sort", "-t\t", "it's\t\\d"]), r"sort $'-t\t' $'it\'s\t\\d'");
         assert_eq!(typed_command_line(&["postgres: writer process"]), "postgres: writer process");
         assert_eq!(typed_command_line(&["cat", "my file"]), "cat 'my file'");
         assert_eq!(typed(&[""; 0]), "");

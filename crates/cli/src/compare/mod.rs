@@ -146,6 +146,8 @@ const RUNS: u32 = 10;
 /// After so many runs of each, a comparison that takes longer than this ends.
 const ENOUGH: usize = 5;
 const LONG: Duration = Duration::from_secs(20);
+/// A longer one is announced.
+const ANNOUNCED: Duration = Duration::from_secs(15);
 
 struct Session<'a> {
     /// BEFORE and AFTER.
@@ -160,7 +162,9 @@ impl Session<'_> {
     fn run(&self, args: &CompareArgs) -> Result<Option<Comparison>, Failure> {
         let pairs = args.runs.unwrap_or(RUNS) as usize;
         let bar = terminal::progress(2 * pairs as u64, "comparing what they print");
+        let begun = Instant::now();
         let Some(outputs) = self.outputs(args)? else { return Ok(None) };
+        self.announce(begun.elapsed(), pairs, args);
         bar.set_message("run");
         let (mut runs, mut interrupted) = ([vec![], vec![]], false);
         let since = Instant::now();
@@ -191,6 +195,16 @@ impl Session<'_> {
         let notes = self.notes(&before, &after, interrupted);
         let threshold = args.threshold.unwrap_or(1.0) / 100.0;
         Ok(pelton_run::compare(Compared { before, after, warmup: 1, outputs, notes, threshold }))
+    }
+
+    /// Where no bar is drawn, says how long a long comparison will take; `warm` is what a run of each took, at least.
+    fn announce(&self, warm: Duration, pairs: usize, args: &CompareArgs) {
+        let whole = warm.mul_f64(pairs as f64);
+        let cut = LONG.max(warm.mul_f64(ENOUGH as f64));
+        let expected = if args.runs.is_none() { whole.min(cut) } else { whole };
+        if expected > ANNOUNCED && !terminal::stderr_is_terminal() {
+            terminal::say(&format!("pelton: comparing takes about {} s more\n", expected.as_secs()));
+        }
     }
 
     fn measure(&self, side: usize) -> Result<Measured, Failure> {

@@ -184,7 +184,22 @@ pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let text = match kind {
         Kind::WaitsWithoutReading | Kind::UndrainedChannel => drain(world, kind, held)?,
         Kind::BothFull => {
-            "read and write at the same time (poll, or a thread), or let `pelton buffer` take in what one of them writes".into()
+            let inside = |pid: u32| held.iter().any(|(member, _)| *member == pid);
+            let parent_of = |pid: u32| world.processes.get(&pid).map(|process| process.stat.parent);
+            let child = held.iter().map(|(pid, _)| *pid).find(|pid| parent_of(*pid).is_some_and(inside));
+            let parent = child.and_then(parent_of);
+            match child.zip(parent) {
+                Some((child, parent)) => format!(
+                    "in {}, read and write at the same time (poll, or a thread; in Python communicate()), or start {} as `pelton buffer -- \
+                     {} …`, which takes in what it writes",
+                    name(world, parent),
+                    name(world, child),
+                    world.processes.get(&child).map_or("COMMAND", |process| process.stat.name.as_str()),
+                ),
+                None => "read and write at the same time (poll, or a thread), or put `pelton buffer` into one of the two pipes between \
+                         them"
+                    .into(),
+            }
         }
         Kind::BothEmpty | Kind::HeldOpen => end_of_file(world, kind, held)?,
         Kind::FifoOneSided => {

@@ -15,7 +15,7 @@
 //! columns by rank; `all` shows those in further tables. Number formats are in `units.rs`, the rows in
 //! `lines.rs`, the columns in `columns.rs`, their fitting in `layout.rs`, the sentences in `prose.rs`.
 
-use pelton_record::{Run, Stage};
+use pelton_record::{Pipeline, Run, Stage};
 
 use super::{Style, Subject};
 use crate::{
@@ -93,7 +93,13 @@ fn stages(run: &Run) -> impl Iterator<Item = (String, &Stage)> {
 fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
     let rows = columns::rows(run, style);
     let columns = columns::columns(run, style);
-    let headings: Vec<_> = run.pipelines.iter().map(|p| text::printable(&p.text, style.unicode)).collect();
+    // Sentences name a pipeline by its number.
+    let heading = |(at, pipeline): (usize, &Pipeline)| {
+        let shown = text::printable(&pipeline.text, style.unicode);
+        let has_place = ["line ", "in stage "].iter().any(|place| shown.starts_with(place));
+        format!("pipeline {}{} {shown}", at + 1, if has_place { "," } else { ":" })
+    };
+    let headings: Vec<_> = run.pipelines.iter().enumerate().map(heading).collect();
     let sheet = Sheet { rows: &rows, headings: &headings, width: style.width, unicode: style.unicode };
     let mut lines = vec![];
     let mut all_spreads = false;
