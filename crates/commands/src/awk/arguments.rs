@@ -6,6 +6,7 @@ use crate::{Accept, Declined, Implementation, Input, Lookup};
 
 use super::Dialect;
 use super::compile::InitialState;
+use super::gawk_messages::GawkMessages;
 use super::lex::unescape;
 use super::made_pattern::Limits;
 use super::names::{bodies, is_special};
@@ -251,7 +252,8 @@ pub(super) fn given<'a>(
         sums: BTreeSet::new(),
         kept: None,
         fraction_arrays: BTreeSet::new(),
-        source: line.script.clone().unwrap_or_else(|| b"cmd. line".to_vec()),
+        source: line.script.as_ref().map(|script| [script, &b":"[..]].concat()).unwrap_or_default(),
+        messages: GawkMessages::default(),
         prints_into_files: false,
         ahead: None,
         read_files: Vec::new(),

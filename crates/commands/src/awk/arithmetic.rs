@@ -1,5 +1,6 @@
 //! Computes with numbers and compares them.
 
+use super::gawk_messages::{GawkMessages, Text};
 use super::number::to_integer;
 use super::rules;
 use super::tree::{Arith, Expr, Order};
@@ -105,11 +106,11 @@ impl Partial {
     }
 
     /// Returns what gawk says of an argument, which is shown.
-    pub(super) fn warning(self, shown: &str) -> String {
+    pub(super) fn warning(self, messages: &GawkMessages, shown: &[u8]) -> Vec<u8> {
         match self {
-            Partial::Sqrt => format!("warning: sqrt: received negative argument {shown}\n"),
-            Partial::Log => format!("warning: log: received negative argument {shown}\n"),
-            Partial::Exp => format!("warning: exp: argument {shown} is out of range\n"),
+            Partial::Sqrt => messages.say(Text::Domain, &[b"sqrt", shown]),
+            Partial::Log => messages.say(Text::Domain, &[b"log", shown]),
+            Partial::Exp => messages.say(Text::ExpRange, &[shown]),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::arithmetic::Partial;
 use super::array::Array;
 use super::fields::Separator;
 use super::format::Piece;
+use super::gawk_messages::GawkMessages;
 use super::gensub::Gensub;
 use super::kept_order::KeyOrder;
 use super::made_format::MadeFormat;
@@ -48,8 +49,9 @@ pub(super) struct Code {
     pub(super) begin: Vec<Do>,
     pub(super) rules: Vec<Rule>,
     pub(super) end: Vec<Do>,
-    /// Where it comes from, in gawk's messages.
+    /// Where it comes from, in gawk's messages: `cmd. line:`.
     pub(super) source: Vec<u8>,
+    pub(super) messages: GawkMessages,
     pub(super) prints_into_files: bool,
     /// What the files hold of which BEGIN reads lines.
     pub(super) read_files: Vec<Arc<[u8]>>,

@@ -10,6 +10,7 @@ use super::code::{self, Argument, Code, Do, Function, Get, LValue, Replacement, 
 use super::fields::Separator;
 use super::fold;
 use super::format::{self, Piece};
+use super::gawk_messages::GawkMessages;
 use super::kept_order::{KeyOrder, Known};
 use super::lone_format;
 use super::made_pattern::{Limits, Search};
@@ -54,6 +55,7 @@ pub(super) struct InitialState<'a> {
     pub(super) fraction_arrays: BTreeSet<String>,
     /// Where the program comes from, in gawk's messages.
     pub(super) source: Vec<u8>,
+    pub(super) messages: GawkMessages,
     pub(super) prints_into_files: bool,
     /// How many records `getline` may take, and the rules with it.
     pub(super) ahead: Option<(usize, Vec<&'a tree::Rule>)>,
@@ -141,6 +143,7 @@ pub(super) fn compile(program: &Program, names: &Names, given: &InitialState) ->
         rules,
         end,
         source: given.source.clone(),
+        messages: given.messages.clone(),
         prints_into_files: given.prints_into_files,
         read_files: given.read_files.iter().map(|(_, content)| Arc::clone(content)).collect(),
         names: compiler.names_of_globals(),

@@ -12,6 +12,8 @@ use super::code::{Get, is_number};
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{self, Piece, arguments};
+use super::gawk_messages::GawkMessages;
+use super::lone_format;
 use super::loop_keys;
 use super::names::is_refused;
 use super::pattern::Pattern;
@@ -99,13 +101,7 @@ pub(super) fn check_version(
 }
 
 /// Declines programs of which gawk may say something that is not known here.
-pub(super) fn check(
-    program: &Program,
-    line: &Line,
-    may_complain: bool,
-    fraction_arrays: &BTreeSet<String>,
-    context: &Context,
-) -> Accept<()> {
+pub(super) fn check(program: &Program, line: &Line, fraction_arrays: &BTreeSet<String>) -> Accept<()> {
     if loop_keys::type_shows(program) {
         return Declined::because(loop_keys::MAY_BE_NUMBERS);
     }
@@ -155,15 +151,22 @@ pub(super) fn check(
     if any_expr(program, divides_by_zero) {
         return Declined::because("a division by a constant that may be 0, which gawk evaluates first");
     }
-    if may_complain {
-        context.locale.messages.in_english()?;
-        if program.spans_lines {
-            return Declined::because(
-                "gawk's messages name the line, and it may have to say something of what goes over several lines",
-            );
-        }
-    }
     Ok(())
+}
+
+/// Returns the messages of a program of which gawk may say something while it runs.
+pub(super) fn messages(program: &Program, context: &Context) -> Accept<GawkMessages> {
+    if program.spans_lines {
+        return Declined::because(
+            "gawk's messages name the line, and it may have to say something of what goes over several lines",
+        );
+    }
+    let asks =
+        |statement: &Statement| matches!(statement, Statement::Printf(args, _) if lone_format::may_ask(args));
+    if any_statement(program, asks) {
+        context.locale.messages.in_english()?;
+    }
+    GawkMessages::in_language_of(&context.locale.messages)
 }
 
 /// Whether it may warn of arguments outside a function's domain.

@@ -11,6 +11,7 @@ use super::code::{
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{Conversion, Piece, Size};
+use super::gawk_messages::{GawkMessages, Text};
 use super::made_format;
 use super::made_pattern::MadePatterns;
 use super::next_record::Upcoming;
@@ -69,19 +70,20 @@ impl RuntimeError {
         }
     }
 
-    fn in_gawk(self) -> String {
-        match self {
-            RuntimeError::NegativeField(number) => format!("attempt to access field {}", number as i64),
-            RuntimeError::NegativeCount => "NF set to negative value".to_owned(),
-            RuntimeError::DivisionByZero(Arith::Divide, false) => "division by zero attempted".to_owned(),
-            RuntimeError::DivisionByZero(Arith::Divide, true) => {
-                "division by zero attempted in `/='".to_owned()
+    fn in_gawk(self, messages: &GawkMessages) -> Vec<u8> {
+        let text = match self {
+            RuntimeError::NegativeField(number) => {
+                return messages.say(Text::Field, &[(number as i64).to_string().as_bytes()]);
             }
-            RuntimeError::DivisionByZero(_, false) => "division by zero attempted in `%'".to_owned(),
-            RuntimeError::DivisionByZero(_, true) => "division by zero attempted in `%='".to_owned(),
+            RuntimeError::NegativeCount => Text::FieldCount,
+            RuntimeError::DivisionByZero(Arith::Divide, false) => Text::Division,
+            RuntimeError::DivisionByZero(Arith::Divide, true) => Text::DivisionAssigned,
+            RuntimeError::DivisionByZero(_, false) => Text::Remainder,
+            RuntimeError::DivisionByZero(_, true) => Text::RemainderAssigned,
             // It has no such limit.
-            RuntimeError::LongText => String::new(),
-        }
+            RuntimeError::LongText => return Vec::new(),
+        };
+        messages.say(text, &[])
     }
 
     fn in_one_true(self) -> String {
@@ -851,7 +853,7 @@ impl Machine {
     /// program.
     pub(super) fn fatal(&mut self, error: &RuntimeError) -> Stop {
         if rules::is_gawk() {
-            return self.fatal_in_gawk(error.in_gawk().as_bytes());
+            return self.fatal_in_gawk(&error.in_gawk(&self.code.messages));
         }
         if rules::is_one_true() {
             return self.fatal_in_one_true(error.in_one_true().as_bytes());
@@ -876,7 +878,8 @@ impl Machine {
 
     /// Stores gawk's message.
     pub(super) fn fatal_in_gawk(&mut self, said: &[u8]) -> Stop {
-        self.said = [self.place_in_gawk(self.line).as_slice(), b"fatal: ", said, b"\n"].concat();
+        let fatal = self.code.messages.say(Text::Fatal, &[]);
+        self.said = [self.place_in_gawk(self.line).as_slice(), &fatal, said, b"\n"].concat();
         Stop::Fatal
     }
 
@@ -894,10 +897,8 @@ impl Machine {
             return;
         }
         let end = if rules::is_gawk_5_1() { "." } else { "" };
-        let warning = format!(
-            "warning: Invalid multibyte data detected. There may be a mismatch between your data and your locale{end}\n"
-        );
-        self.warn(&warning);
+        let warning = self.code.messages.say(Text::NotCharacters, &[]);
+        self.warn(&[&warning, end.as_bytes()].concat());
     }
 
     /// Warns of the argument of a function, as gawk and the one true awk do each time.
@@ -910,18 +911,18 @@ impl Machine {
         }
         let mut shown = Vec::new();
         number::general(number, 6, &Style::default(), &mut shown);
-        let warning = function.warning(&shown.escape_ascii().to_string());
+        let warning = function.warning(&self.code.messages, &shown);
         self.warn(&warning);
     }
 
-    fn warn(&mut self, warning: &str) {
-        let place = self.place_in_gawk(self.line);
-        self.warning.extend([self.code.name.as_bytes(), b": ", &place, warning.as_bytes()].concat());
+    fn warn(&mut self, said: &[u8]) {
+        let (place, warning) = (self.place_in_gawk(self.line), self.code.messages.say(Text::Warning, &[]));
+        self.warning.extend([self.code.name.as_bytes(), b": ", &place, &warning, said, b"\n"].concat());
     }
 
     /// Returns where gawk's messages say that it is, in this line of the program.
     pub(super) fn place_in_gawk(&self, line: usize) -> Vec<u8> {
-        let place = format!(":{line}: {}", self.record_in_gawk());
+        let place = format!("{line}: {}", self.record_in_gawk());
         [self.code.source.as_slice(), place.as_bytes()].concat()
     }
 

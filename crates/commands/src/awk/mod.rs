@@ -32,6 +32,7 @@ mod for_in_order;
 mod format;
 mod fractional_keys;
 mod gawk;
+mod gawk_messages;
 mod gensub;
 mod kept_order;
 mod kernel;
@@ -100,6 +101,7 @@ use analyse::{Analysis, ArrayOrder, LAST_RECORD};
 pub use arguments::program_at;
 use compile::Compiled;
 use first_of_each_key::FirstOfEachKey;
+use gawk_messages::{GawkMessages, Text};
 use kernel::{AwkKernel, ProgramTraits};
 use length_of_array::{Early, asked_early};
 use names::Names;
@@ -289,9 +291,12 @@ fn accept_as(
     // Of bytes that are no characters it warns, with the number of the record.
     let warns_of_bytes = dialect.has_characters() && gawk::counts_characters(&program);
     let warns_of_numbers = !rules::is_mawk() && gawk::warns_of_numbers(&program);
+    let mut messages = GawkMessages::default();
     if dialect.is_gawk() {
-        let may_say = analysis.may_fail || warns_of_bytes || warns_of_numbers;
-        gawk::check(&program, &line, may_say, &fraction_arrays, context)?;
+        gawk::check(&program, &line, &fraction_arrays)?;
+        if analysis.may_fail || warns_of_bytes || warns_of_numbers {
+            messages = gawk::messages(&program, context)?;
+        }
     }
     if dialect.is_one_true() {
         one_true::check(&program, &line, args, analysis.may_fail || warns_of_numbers)?;
@@ -330,6 +335,10 @@ fn accept_as(
     given.kept = kept;
     given.fraction_arrays.clone_from(&fraction_arrays);
     given.prints_into_files = files.is_some();
+    if given.source.is_empty() {
+        given.source = messages.say(Text::CommandLine, &[]);
+    }
+    given.messages = messages;
     let takes_records = ahead.is_some();
     given.ahead = ahead;
     given.read_files.clone_from(&read_files);
