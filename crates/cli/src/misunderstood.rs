@@ -124,6 +124,9 @@ pub fn no_pipeline(root: &Command) -> Failure {
     }
 }
 
+/// Said of `pelton run make`.
+pub const ON_MAKE: &str = "make starts its recipes itself, without pelton; `pelton time make` says by which two lines of the Makefile they run natively";
+
 /// What is said of a line of which the shell gave pelton only the words before the first `|`.
 pub struct Beside {
     /// What was timed, and what was not.

@@ -19,11 +19,11 @@ use std::process::{Command, Stdio};
 
 /// Write a report for the developers: what pelton prints for a text, and what the shell prints.
 ///
-/// The text is run by pelton and by the shell, as `pelton run --check` does, and then shorter parts of it. The report names
-/// the difference, the shortest part that still has it, the rule or kernel that causes it, the plan, and the versions of
-/// pelton, the shell and the tools. It holds the text, the first lines that differ, and the variables of the locale;
-/// please read it before you send it; --without-lines leaves those lines out. Standard input, if it is no terminal, is read
-/// to its end first.
+/// The text is run by pelton and by the shell, as `pelton run --check` does; if they differ, a few times more, and then shorter
+/// parts of it. The report names the difference, the shortest part that still has it, the rule or kernel that causes it, the
+/// plan, and the versions of pelton, the shell and the tools. It holds the text, the first lines that differ, the variables of
+/// the locale and those that the text names, with their values, and the sizes of the files that it names; please read it before
+/// you send it; --without-lines leaves the lines out. Standard input, if it is no terminal, is read to its end first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -109,9 +109,8 @@ the difference. pelton sends nothing by itself, and has no public address yet: g
 const SEEN: &str = "
 ## What you saw
 
-If you saw a difference, write here what pelton printed, what the shell printed, and where: another folder, input or variable
-may be what it takes. Then
-give this file to those from whom you have pelton: it has no public address yet.
+If you saw a difference, write here what pelton printed and what the shell printed. It may have been in another folder, or with
+another input or variable. Then give this file to those from whom you have pelton, which has no public address yet.
 ";
 
 /// Returns what is said beside the report.

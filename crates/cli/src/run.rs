@@ -74,10 +74,13 @@ fn run_source(
     }
     match source {
         Source::Words(words) => {
-            if terminal::stderr_is_terminal()
-                && let Some(note) = misunderstood::rest_beside(&words)
-            {
-                terminal::say(&format!("pelton: {note}\n"));
+            if terminal::stderr_is_terminal() {
+                let of_make = words
+                    .first()
+                    .is_some_and(|name| pelton_run::is_make(name))
+                    .then_some(misunderstood::ON_MAKE);
+                let notes = misunderstood::rest_beside(&words).into_iter().chain(of_make.map(str::to_owned));
+                notes.for_each(|note| terminal::say(&format!("pelton: {note}\n")));
             }
             Err(replaced_by(&words, &environment))
         }

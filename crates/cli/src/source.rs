@@ -251,6 +251,13 @@ fn script(
         let help = format!("pelton run {} -- as a program", file.display());
         return Err(Failure::new(message).with_status(126).with_help(help));
     }
+    let name = file.file_name().unwrap_or_default();
+    let is_makefile = ["Makefile", "makefile", "GNUmakefile"].iter().any(|make| name == *make);
+    if is_makefile && !bytes.starts_with(b"#!") {
+        let message = format!("`{}` is a Makefile, not a shell script", file.display());
+        let help = "pelton time make; it says by which two lines its recipes run by pelton";
+        return Err(Failure::new(message).with_help(help));
+    }
     let (interpreter, shell_flags) = shell_of(&bytes, shell);
     let shell = find_shell(&interpreter, environment)?;
     Ok(script_request(file, OsString::from_vec(bytes), arguments, shell, shell_flags))

@@ -169,6 +169,23 @@ fn a_fifo_opened_by_its_writer_only() {
         .hangs("fifo_one_sided", &["/f for writing", "start the reader of /"]);
 }
 
+/// Somebody outside might open a FIFO, so it is not certain; what the filter has read cannot be seen.
+#[test]
+fn a_filter_in_a_circle_may_keep_a_line_back() {
+    let patient = Patient::bash(
+        "mkfifo ask answer; (while read -r x; do echo $x | tr a-z A-Z; done < ask | sed s/^/got:/ > answer) & \
+         exec 3> ask 4< answer; echo hello >&3; read -r reply <&4; :",
+    );
+    let start = Instant::now();
+    loop {
+        let told = patient.examine().to_string();
+        if told.contains("`sed -u`") {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "{told}");
+    }
+}
+
 /// The shell of a terminal could open it, but a person there did not type the pipeline. What was typed there waits for a person.
 #[test]
 fn a_fifo_that_only_a_person_could_open() {

@@ -5,6 +5,17 @@ use std::borrow::Cow;
 /// Returns a word so that a shell reads it as it is: within quotes, unless it needs none.
 fn typed_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%^".contains(c);
+    // An option and its value: `-d';'`.
+    let value_at = match word.strip_prefix("--") {
+        Some(name) => name.find('=').map(|at| at + 3),
+        None => word.strip_prefix('-').and_then(|rest| rest.char_indices().nth(1)).map(|(at, _)| at + 1),
+    };
+    if let Some(at) = value_at
+        && word[..at].chars().all(is_plain)
+        && !word[at..].chars().all(is_plain)
+    {
+        return Cow::Owned(format!("{}{}", &word[..at], typed_word(&word[at..])));
+    }
     match !word.is_empty() && word.chars().all(is_plain) {
         true => Cow::Borrowed(word),
         // A table would show a tab as a blank.
@@ -47,7 +58,11 @@ mod tests {
         );
         assert_eq!(typed(&["grep", "-c", "x", "/var/log/a-1.log"]), "grep -c x /var/log/a-1.log");
         assert_eq!(typed(&["my file"]), "'my file'");
-        assert_eq!(typed(&["sort", "-t\t", "it's\t\\d"]), r"sort $'-t\t' $'it\'s\t\\d'");
+        assert_eq!(typed(&["sort", "-t\t", "it's\t\\d"]), r"sort -t$'\t' $'it\'s\t\\d'");
+        assert_eq!(
+            typed(&["cut", "-d;", "--output-delimiter=a b", "-"]),
+            "cut -d';' --output-delimiter='a b' -"
+        );
         assert_eq!(typed_command_line(&["postgres: writer process"]), "postgres: writer process");
         assert_eq!(typed_command_line(&["cat", "my file"]), "cat 'my file'");
         assert_eq!(typed(&[""; 0]), "");

@@ -418,6 +418,11 @@ pub fn keys(run: &Run) -> impl Iterator<Item = &'static Key> {
         .map(|(_, (key, _))| key)
 }
 
+/// Whether what a row waited for is not known.
+pub fn has_unsampled(run: &Run) -> bool {
+    lines::lines(run).iter().any(|line| line.waits.and_then(|waits| apportion(waits, BAR)).is_none())
+}
+
 /// Divides `whole` in proportion to the parts of a stage's wall time; `None` if that is zero.
 ///
 /// Each part is rounded down; the remainder goes to those that lost most (largest remainder method).

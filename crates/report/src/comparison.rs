@@ -136,7 +136,11 @@ fn times(change: &Change) -> String {
 }
 
 fn outputs(comparison: &Comparison) -> String {
-    match &comparison.outputs {
+    let runs = match &comparison.after.repeats {
+        Some(repeats) if repeats.runs > 1 => format!("Medians of {} runs of each. ", repeats.runs),
+        _ => String::new(),
+    };
+    runs + &match &comparison.outputs {
         Outputs::Same { bytes, files, unsteady_files } => {
             let printed = match bytes {
                 0 => "nothing".to_owned(),
@@ -158,8 +162,8 @@ fn left(files: Option<u64>, unsteady: &[String]) -> String {
         None => return ". The files that they write were not compared: there are too many here".to_owned(),
         Some(0) if unsteady.is_empty() => return ", and write no files in this folder".to_owned(),
         Some(0) => String::new(),
-        Some(1) => ", and write the same file in this folder".to_owned(),
-        Some(files) => format!(", and write the same {files} files in this folder"),
+        Some(1) => ", and write one file in this folder, with the same bytes".to_owned(),
+        Some(files) => format!(", and write {files} files in this folder, with the same bytes"),
     };
     match unsteady {
         [] => files,

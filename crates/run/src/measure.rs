@@ -154,6 +154,8 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
 
 /// A sort that kept less than this in temporary files is not mentioned.
 const LEAST_KEPT_BYTES: u64 = 1_000_000;
+/// Fewer are written and read in a moment.
+const SLOW_KEPT_BYTES: u64 = 200_000_000;
 
 /// Explains why a sort between two other stages reads more than it is given: what it keeps in temporary files, it writes and
 /// reads again; and how many bytes. `place` follows its name.
@@ -166,9 +168,12 @@ fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<(u64,
     (is_sort && was_written && kept >= LEAST_KEPT_BYTES && kept >= given / 4).then(|| {
         let number = pipeline.numbers(row).start().to_owned();
         let megabytes = kept / 1_000_000;
+        let cure = match kept >= SLOW_KEPT_BYTES {
+            true => "; `sort -S 1G` keeps up to 1 GB in memory",
+            false => ": its in and out hold them",
+        };
         let note = format!(
-            "stage {number} (sort){place} wrote {megabytes} MB to temporary files and read them again; `sort -S 1G` keeps up to 1 GB in \
-             memory"
+            "stage {number} (sort){place} wrote {megabytes} MB to temporary files and read them again{cure}"
         );
         (kept, note)
     })

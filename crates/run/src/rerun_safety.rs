@@ -169,6 +169,8 @@ mod tests {
             "sed s/a/b/g",
             "sed s/where/here/",
             "sed -n 1,5p",
+            "sed 1d events.csv",
+            "sed -E s/a/b/ where",
             "awk {print$1}",
             "awk -F: $3>1000||/x/{print($1>0),$2}",
             "awk {print>\"/dev/stderr\"}",

@@ -23,6 +23,7 @@ use pelton_sys::{signals, stdio};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{io, iter};
@@ -131,6 +132,21 @@ fn resolve(
     if let Some(problem) = problem {
         return Err(Failure::new(problem)
             .with_help("the texts as arguments: pelton compare 'sort f | uniq' 'sort -u f'"));
+    }
+    if let (Some(before), Some(after)) = (&args.before, &args.after)
+        && source::is_shell(Path::new(before).file_name().unwrap_or_default().as_bytes())
+        && Path::new(after).is_file()
+    {
+        let script = source::typed([after]);
+        return Err(Failure::new(format!(
+            "`{}` and `{}` are two texts to compare",
+            before.display(),
+            after.display()
+        ))
+        .with_help(format!(
+            "pelton compare -f {script}, or another text behind it: pelton compare '{} {script}' '…'",
+            before.display()
+        )));
     }
     let source =
         SourceArgs { shell: args.shell.clone(), words: vec![text.to_owned()], ..SourceArgs::default() };

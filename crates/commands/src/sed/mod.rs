@@ -188,7 +188,9 @@ fn difference(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 
 fn call_only_prints(args: &[&str]) -> bool {
     let in_place = |arg: &&str| arg.starts_with("--in") || is_letters_with(arg, 'i');
-    !args.iter().any(|arg| in_place(arg) || script_may_write(arg))
+    let words: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+    // What cannot be read here is judged by its letters, those of file names too.
+    only_prints(&words).is_ok() || !args.iter().any(|arg| in_place(arg) || script_may_write(arg))
 }
 
 /// Whether the script may write or run something: `w`, `W` and `e` as commands or flags do. A script with

@@ -75,17 +75,32 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     Some(Conclusion { health: Health::Idle, kind: Kind::Buffered, headline, root_cause: first, cure })
 }
 
-/// Returns what a filter has read, in words, if it has written nothing and waits for more.
-fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
+/// Returns the account of a filter that reads a pipe, is read, has written nothing, and may keep lines back.
+fn silent(seen: &Seen, pid: u32) -> Option<Io> {
     unbuffered(&seen.world, pid)?;
-    let input = pipe_input(seen, pid)?;
+    pipe_input(seen, pid)?;
     reader(seen, pid)?;
     let own = io(pid)?;
     let words = processes::command_line(pid);
     let name_of_filter = &seen.world.processes.get(&pid)?.stat.name;
-    if own.written_bytes > 0 || !may_keep_back(name_of_filter, words.get(1..)?) || is_told_to_flush(pid) {
-        return None;
-    }
+    let may =
+        own.written_bytes == 0 && may_keep_back(name_of_filter, words.get(1..)?) && !is_told_to_flush(pid);
+    may.then_some(own)
+}
+
+/// Returns what helps processes that wait for one another, if a filter among them may keep a line back that it has read: that
+/// cannot be seen.
+pub fn cure_of_circle(seen: &Seen, part: &BTreeSet<u32>) -> Option<String> {
+    let filter = part.iter().copied().find(|&pid| silent(seen, pid).is_some())?;
+    let (who, how) = (name(&seen.world, filter), unbuffered(&seen.world, filter)?);
+    Some(format!(
+        "if {who} has read a line, what it makes of that is in its buffer: have each line written at once, by {how}"
+    ))
+}
+
+/// Returns what a filter has read, in words, if it has written nothing and waits for more.
+fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
+    let (input, own) = (pipe_input(seen, pid)?, silent(seen, pid)?);
     if let [writer] = input.by.as_slice()
         && writer.fd == Some(1)
         && let Some(written) = written_to_pipe(seen, writer.pid).filter(|bytes| *bytes > 0)
@@ -138,17 +153,23 @@ fn io(pid: u32) -> Option<Io> {
     procfs::parse_io(&processes::file(pid, "io")?)
 }
 
-/// Returns the wait of a process for data in the pipe that is its standard input.
+/// Returns the wait of a process for data in the pipe or FIFO that is its standard input.
 fn pipe_input(seen: &Seen, pid: u32) -> Option<&Wait> {
+    wait_for_data(seen, pid).filter(|wait| wait.fd == Some(0))
+}
+
+/// Returns the wait of a process for data in a pipe or FIFO.
+fn wait_for_data(seen: &Seen, pid: u32) -> Option<&Wait> {
     let wait = telling(seen.world.processes.get(&pid)?)?;
-    let is_pipe = wait.object.as_deref().is_some_and(|object| object.starts_with("pipe:"));
-    (wait.cause == Cause::Data && wait.fd == Some(0) && is_pipe).then_some(wait)
+    let is_pipe =
+        wait.object.as_deref().is_some_and(|object| object.starts_with("pipe:") || object.starts_with('/'));
+    (wait.cause == Cause::Data && is_pipe).then_some(wait)
 }
 
 /// Returns the process that waits for what `pid` writes to its standard output.
 fn reader(seen: &Seen, pid: u32) -> Option<u32> {
     let reads = |other: &u32| {
-        pipe_input(seen, *other)
+        wait_for_data(seen, *other)
             .is_some_and(|wait| wait.by.iter().any(|by| by.pid == pid && by.fd == Some(1)))
     };
     seen.world.processes.keys().copied().find(|other| *other != pid && reads(other))

@@ -271,8 +271,9 @@ fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let who = name(world, *pid);
     let close =
         format!("close {end} in {}{own}: while it is open, {who} sees no end of file", name(world, one.pid));
-    Some(match buffered::unbuffered(world, *pid).filter(|_| kind == Kind::BothEmpty) {
-        Some(how) => format!("{close}; if {who} was to answer earlier: {how}"),
+    let filter = held.iter().find_map(|(member, _)| Some((*member, buffered::unbuffered(world, *member)?)));
+    Some(match filter.filter(|_| kind == Kind::BothEmpty) {
+        Some((filter, how)) => format!("{close}; if {} was to answer earlier: {how}", name(world, filter)),
         None => close,
     })
 }

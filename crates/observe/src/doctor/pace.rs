@@ -1,5 +1,6 @@
 //! Finds what sets the pace among processes that are not deadlocked.
 
+use super::buffered;
 use super::dead::open_other_side;
 use super::seen::Seen;
 use super::words::{name, names};
@@ -242,6 +243,11 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
             Some(format!("fg in its shell, or kill -CONT {root_cause}")),
         ),
         _ if waiters.is_empty() => (format!("{who} {does}"), opener_cure),
+        // The end of the chain is its beginning, and somebody outside might still open a FIFO.
+        _ if matches!(cause, Some(Cause::Data | Cause::Room)) => (
+            format!("{} wait for one another", names(&seen.world, part.iter().copied())),
+            opener_cure.or_else(|| buffered::cure_of_circle(seen, part)),
+        ),
         _ => {
             let verb = if waiters.len() == 1 { "waits" } else { "wait" };
             (format!("{who} {does}; {} {verb} for it", names(&seen.world, waiters)), opener_cure)

@@ -97,11 +97,13 @@ impl Scene<'_> {
     /// Returns how long these processes lived.
     fn life_ns(&self, ends: &[TreeEnd]) -> u64 {
         let nodes: BTreeSet<usize> = ends.iter().map(|end| end.node).collect();
-        let life = |node: usize| {
-            let node = &self.tree.nodes[node];
-            node.wall_ns.or(node.activity.map(|activity| activity.seen_ns)).unwrap_or(0)
-        };
-        nodes.into_iter().map(life).sum()
+        nodes.into_iter().map(|node| self.node_ns(node)).sum()
+    }
+
+    /// Returns how long a process lived; the first is the one that was started.
+    fn node_ns(&self, node: usize) -> u64 {
+        let node = &self.tree.nodes[node];
+        node.wall_ns.or(node.activity.map(|activity| activity.seen_ns)).unwrap_or(0)
     }
 
     fn finding(
@@ -171,6 +173,9 @@ fn slow_writer(scene: &Scene<'_>) -> Option<TreeFinding> {
     let Scene { channel, .. } = scene;
     let life_ns = scene.life_ns(&channel.readers);
     let blocked_ns = channel.read_blocked_ns.min(life_ns);
+    if share(blocked_ns, scene.node_ns(0)) < WORTH {
+        return None;
+    }
     let meanwhile = &channel.writer_meanwhile;
     // One that waits for its own input passes on the wait of another.
     let passes_on = share(meanwhile.reading_ns + meanwhile.writing_ns, meanwhile.seen_ns) >= MAINLY;

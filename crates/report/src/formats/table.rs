@@ -127,6 +127,9 @@ fn legend(run: &Run, pipes: bool, style: &Style) -> Vec<Pieces> {
         entry
     };
     let mut entries: Vec<_> = columns::keys(run).map(|key| named(key.piece(style), key.name)).collect();
+    if columns::has_unsampled(run) {
+        entries.push(named(Pieces::one(Role::Dim, "?"), "too short to sample"));
+    }
     if pipes {
         let signs = if style.unicode { "▁…█" } else { "_..#" };
         entries.push(named(Pieces::one(Role::BlockedOnWrite, signs), "its pipe from empty to full"));
