@@ -195,6 +195,7 @@ fn what_cannot_be_compared_is_refused() {
         (&["--threshold", "200", "a", "b"], "--threshold 200"),
         (&["--runs", "0", "a", "b"], "--runs"),
         (&["sort |", "sort"], "sort |"),
+        (&["sh", "input"], "try: pelton compare -f input"),
     ] {
         let (out, err, status) = run(args);
         assert_eq!((out.as_str(), status), ("", 2), "{args:?}: {err}");
