@@ -238,7 +238,8 @@ fn a_stopped_reader() {
 
 #[test]
 fn a_lock_whose_holder_waits_for_the_one_that_wants_it() {
-    Patient::bash("exec 9> lock; flock 9; flock lock true; :").hangs("file_lock", &["/lock", "in bash ("]);
+    Patient::bash("exec 9> lock; flock 9; flock lock true; :")
+        .hangs("file_lock", &["/lock", "in bash (", "(`flock -u 9`)"]);
     Patient::python(
         "import fcntl, subprocess as s\nf = open('lock', 'w')\nfcntl.flock(f, fcntl.LOCK_EX)\ns.run(['flock', 'lock', 'true'])",
     )

@@ -2,9 +2,12 @@
 
 use super::buffered;
 use super::words::{descriptor, name, names};
-use super::world::{Cause, Wait, World};
+use super::world::{Cause, Process, Wait, World};
 use pelton_record::diagnosis::Kind;
 use std::collections::BTreeSet;
+
+/// Shells, in which a command releases a lock.
+const SHELLS: [&str; 6] = ["bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
 /// A process of a deadlocked set, and the wait that keeps it there.
 pub type Held<'w> = (u32, &'w Wait);
@@ -213,8 +216,15 @@ pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
         }
         Kind::FileLock => {
             let (pid, wait) = find(|c| *c == Cause::Lock)?;
-            let holder = wait.by.iter().find(|holder| holder.pid != pid)?.pid;
-            format!("in {}, release the lock before waiting for {}", name(world, holder), name(world, pid))
+            let holder = wait.by.iter().find(|holder| holder.pid != pid)?;
+            let is_shell = |process: &Process| SHELLS.contains(&process.stat.name.as_str());
+            let by_shell = holder.fd.filter(|_| world.processes.get(&holder.pid).is_some_and(is_shell));
+            let how = by_shell.map(|fd| format!(" (`flock -u {fd}`)")).unwrap_or_default();
+            format!(
+                "in {}, release the lock{how} before it waits for {}, or take it only once",
+                name(world, holder.pid),
+                name(world, pid)
+            )
         }
         Kind::Threads if held.iter().any(|(_, wait)| wait.object.is_some()) => {
             "a debugger shows where it waits, and who was to write there".into()

@@ -73,7 +73,7 @@ pub fn wait(world: &World, pid: u32, wait: &Wait, fill: Option<Fill>) -> String 
         Cause::Data => data(world, pid, wait, object, fill),
         Cause::Room => room(world, pid, wait, object, fill),
         Cause::Opener { for_writing, removed } => opener(*for_writing, *removed, object),
-        Cause::Lock => lock(world, wait, object),
+        Cause::Lock => lock(world, pid, wait, object),
         Cause::Thread => threads(world, pid, wait),
         Cause::Any(waits) => any(world, pid, waits),
         Cause::Unknown(reason) => format!("waits for something that cannot be told: {reason}"),
@@ -142,16 +142,28 @@ fn opener(for_writing: bool, removed: bool, object: &str) -> String {
     format!("waits to open the FIFO {object} for {own}, until somebody opens it for {other}")
 }
 
-fn lock(world: &World, wait: &Wait, object: &str) -> String {
-    match wait.by.as_slice() {
-        [] => format!("waits for a lock on {object}; who holds it is not to be seen"),
-        by => {
-            let mut pids: Vec<u32> = by.iter().map(|one| one.pid).collect();
-            pids.dedup();
-            let verb = if pids.len() == 1 { "holds" } else { "hold" };
-            format!("waits for a lock on {object}, which {} {verb}", names(world, pids))
-        }
+fn lock(world: &World, pid: u32, wait: &Wait, object: &str) -> String {
+    let through = wait.fd.map(|fd| format!(" by its {}", descriptor(fd))).unwrap_or_default();
+    let (own, others): (Vec<_>, Vec<_>) = wait.by.iter().partition(|one| one.pid == pid);
+    if wait.by.is_empty() {
+        return format!("waits{through} for a lock on {object}; who holds it is not to be seen");
     }
+    // Who inherits a descriptor has its lock too.
+    let inherited = own.iter().find_map(|one| one.fd).map(descriptor);
+    if others.is_empty() {
+        return format!(
+            "waits{through} for a lock on {object}, which it holds itself by its {}",
+            inherited.unwrap_or_default()
+        );
+    }
+    let mut pids: Vec<u32> = others.iter().map(|one| one.pid).collect();
+    pids.dedup();
+    let verb = if pids.len() == 1 { "holds" } else { "hold" };
+    let first = others[0].fd.filter(|fd| others.iter().all(|one| one.fd == Some(*fd)));
+    let by = first.map(|fd| format!(" by {}", descriptor(fd))).unwrap_or_default();
+    let also =
+        inherited.map(|end| format!("; it has inherited that lock itself, as its {end}")).unwrap_or_default();
+    format!("waits{through} for a lock on {object}, which {} {verb}{by}{also}", names(world, pids))
 }
 
 fn threads(world: &World, pid: u32, wait: &Wait) -> String {
