@@ -88,8 +88,17 @@ impl Left {
     pub fn difference(&self, other: &Left, path: &Path, ours: &str, theirs: &str) -> String {
         let name = path.display();
         match (self.0.get(path), other.0.get(path)) {
+            (Some(Content::Gone), _) => format!("`{name}` is removed by {ours} and not by {theirs}"),
+            (_, Some(Content::Gone)) => format!("`{name}` is removed by {theirs} and not by {ours}"),
             (Some(_), None) => format!("`{name}` is written by {ours} and not by {theirs}"),
             (None, Some(_)) => format!("`{name}` is written by {theirs} and not by {ours}"),
+            (Some(Content::Link(a)), Some(Content::Link(b))) => {
+                format!(
+                    "`{name}` is a link to `{}` from {ours} and to `{}` from {theirs}",
+                    a.display(),
+                    b.display()
+                )
+            }
             (Some(Content::File { bytes: a, .. }), Some(Content::File { bytes: b, .. })) if a == b => {
                 format!("`{name}` has other bytes, {a} from each")
             }

@@ -170,7 +170,13 @@ pub fn readers_beside(words: &[OsString]) -> Option<Beside> {
 /// Returns how to give a line to pelton. One with quotes goes through a here-document, in which they stay as they are.
 fn call_of(verb: &str, line: &str) -> String {
     match line.contains('\'') {
-        true => format!("\n  pelton {verb} - << 'end'\n  {line}\nend"),
+        true => {
+            let mut end = "end".to_owned();
+            while line.lines().any(|one| one == end) {
+                end.push('.');
+            }
+            format!("\n  pelton {verb} - << '{end}'\n  {line}\n{end}")
+        }
         false => format!(" pelton {verb} {}", quoted(line)),
     }
 }

@@ -44,7 +44,8 @@ pub struct ReportVerbArgs {
     #[arg(long)]
     pub run_twice: bool,
 
-    /// Leave out what the text printed: where it differs is said, but no bytes of the lines or messages
+    /// Leave out what the text printed: where it differs is said, but no bytes of the lines or messages. The text, the values of
+    /// its variables and the sizes of its files stay
     #[arg(long)]
     pub without_lines: bool,
 
@@ -262,7 +263,17 @@ fn markdown(
     let _ = writeln!(text, "- {kernel} on {kind}");
     let _ = writeln!(text, "- {}", shell_version(request));
     let _ = writeln!(text, "- {}", system());
-    let names = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LANG", "POSIXLY_CORRECT", "TMPDIR"];
+    let names = [
+        "LC_ALL",
+        "LC_COLLATE",
+        "LC_CTYPE",
+        "LC_NUMERIC",
+        "LC_MESSAGES",
+        "LANGUAGE",
+        "LANG",
+        "POSIXLY_CORRECT",
+        "TMPDIR",
+    ];
     let own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let own = own.filter(|name| name.starts_with("PELTON_"));
     let own = own.chain(variables_of(&whole.text.to_string_lossy()));

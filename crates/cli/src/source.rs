@@ -388,6 +388,8 @@ pub fn warn_of_missing(request: &Request, plan: &Plan, environment: &Environment
         let help = match (diagnose::similar_program(&name), cure_for_script(&name)) {
             (_, Some(cure)) => cure,
             (Some(similar), None) => format!("did you mean `{similar}`?"),
+            (None, None) if Path::new(&name).is_dir() => "it is a folder".into(),
+            (None, None) if is_there => "`chmod +x` makes it one, if it is a program".into(),
             (None, None) if name.contains('/') => "no such file is in this folder or at that path".into(),
             (None, None) => "it is neither in PATH nor a builtin or function of the shell".into(),
         };

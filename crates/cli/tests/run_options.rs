@@ -362,6 +362,27 @@ fn files_that_a_text_or_script_writes_are_checked_too() {
         let output = pelton(dir.path(), &[&["--check"], args].concat(), b"");
         (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
     };
+    // What may be read in another run than it was written, or under another name, is not run twice.
+    std::fs::write(dir.path().join("data"), "b\na\n").expect("written");
+    let made = Command::new("sh")
+        .args(["-c", "ln -s data link; ln data hard; mkfifo ff"])
+        .current_dir(dir.path())
+        .status();
+    assert!(made.is_ok_and(|status| status.success()));
+    for text in [
+        "head -n -1 d\"ata\" > t\"mp\"; cat tmp > data",
+        "wc -l * > p",
+        "echo x > ff",
+        "sort link > data",
+        "sort hard > data",
+        "sort data > link",
+        "cat < link > data",
+        "sort $HOME/x > y",
+    ] {
+        let (words, status) = check(&[text]);
+        assert_eq!(status, Some(2), "{text}: {words}");
+    }
+    assert_eq!(std::fs::read_to_string(dir.path().join("data")).ok().as_deref(), Some("b\na\n"));
     let (words, status) = check(&["seq 30 | sort -r > sorted"]);
     assert_eq!(status, Some(0), "{words}");
     says(&words, &["bash prints nothing and ends with the same status, 0; it writes the same file\n"]);

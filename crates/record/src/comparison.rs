@@ -95,7 +95,7 @@ pub enum Outputs {
         /// are too many files.
         #[serde(default)]
         files: Option<u64>,
-        /// Files there that BEFORE itself writes differently from run to run.
+        /// Files there that are not the same after each run of one of the texts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unsteady_files: Vec<String>,
     },

@@ -160,18 +160,22 @@ fn outputs(comparison: &Comparison) -> String {
 fn left(files: Option<u64>, unsteady: &[String]) -> String {
     let files = match files {
         None => return ". The files that they write were not compared: there are too many here".to_owned(),
-        Some(0) if unsteady.is_empty() => return ", and write no files in this folder".to_owned(),
+        Some(0) if unsteady.is_empty() => {
+            return ", and write no files in this folder, hidden ones aside".to_owned();
+        }
         Some(0) => String::new(),
         Some(1) => ", and write one file in this folder, with the same bytes".to_owned(),
         Some(files) => format!(", and write {files} files in this folder, with the same bytes"),
     };
     match unsteady {
         [] => files,
-        [name] => format!("{files}; `{name}` was not compared: BEFORE writes it differently each time"),
+        [name] => {
+            format!("{files}; `{name}` was not compared: it is not the same after each run of one text")
+        }
         [name, more @ ..] => {
             let more = more.len();
             format!(
-                "{files}; `{name}` and {more} more were not compared: BEFORE writes them differently each time"
+                "{files}; `{name}` and {more} more were not compared: they are not the same after each run of one text"
             )
         }
     }

@@ -6,8 +6,11 @@ use crate::native::Stays;
 use crate::plan::{ListItem, Plan, Request};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::lookup;
-use pelton_syntax::{RedirectKind, Word};
+use pelton_syntax::{Command, RedirectKind, Word};
 use pelton_sys::spawn::Action;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Why a text should not be run twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub fn rerun_hazards(plan: &Plan, request: &Request, environment: &Environment) 
                 continue;
             };
             let hazard = at(format!("writes `{name}`, and would write it twice"));
-            match overwrites(&redirect.kind) && request.text.to_string_lossy().matches(&*name).count() == 1 {
+            match overwrites(&redirect.kind) && is_only_written(steps, &name) {
                 _ if name == "/dev/null" => {}
                 true => hazards.overwrites.push(hazard),
                 false => hazards.writes.push(hazard),
@@ -62,6 +65,44 @@ fn written(kind: &RedirectKind) -> Option<&Word> {
         | RedirectKind::AppendBoth(word) => Some(word),
         _ => None,
     }
+}
+
+/// Whether a second run finds and leaves this file as a single one would: the text is one pipeline, all of whose words are
+/// known, none of them names the file otherwise, and it is a plain file, or none yet.
+fn is_only_written(steps: &[ListItem], name: &str) -> bool {
+    let [ListItem::List(list)] = steps else { return false };
+    let [(_, pipeline)] = list.as_slice() else { return false };
+    let Some(words) = pipeline.stages.iter().map(static_words).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let words = words.concat();
+    let base = Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let named: usize = words.iter().map(|word| word.matches(&base).count()).sum();
+    let id = |found: &Metadata| (found.dev(), found.ino());
+    match std::fs::symlink_metadata(name) {
+        _ if named != 1 => false,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Ok(file) => {
+            let by_link = |word: &&String| std::fs::metadata(word).is_ok_and(|found| id(&found) == id(&file));
+            file.is_file() && file.nlink() == 1 && words.iter().filter(by_link).count() == 1
+        }
+    }
+}
+
+/// Returns all words of a simple command and its redirections, if they are known.
+fn static_words(stage: &StagePlan) -> Option<Vec<String>> {
+    let Command::Simple(simple) = &stage.syntax.command else { return None };
+    if !simple.assignments.is_empty() {
+        return None;
+    }
+    let targets = stage.syntax.redirects.iter().map(|redirect| match &redirect.kind {
+        RedirectKind::Read(word) => Some(word.static_text()),
+        RedirectKind::HereString(_) | RedirectKind::HereDoc(_) => None,
+        RedirectKind::Opaque(_) => Some(None),
+        kind => written(kind).map(Word::static_text),
+    });
+    let targets = targets.flatten();
+    simple.words.iter().map(Word::static_text).chain(targets).collect()
 }
 
 /// Whether it leaves nothing of what was in the file before.

@@ -272,10 +272,15 @@ impl Session<'_> {
                 None => Outputs::Different { how },
             }));
         }
-        let (Some((before, after)), Some(again)) = (lefts, left_again) else {
+        // A file that another program wrote, or that only the first run had to make, tells nothing.
+        let Some((_, after_again)) = kept(1)? else { return Ok(None) };
+        let (Some((before, after)), Some((again, after_again))) = (lefts, left_again.zip(after_again)) else {
             return Ok(Some(same(None, vec![])));
         };
-        let unsteady = before.differing(&again);
+        let mut unsteady = before.differing(&again);
+        unsteady.extend(after.differing(&after_again));
+        unsteady.sort_unstable();
+        unsteady.dedup();
         let (before, after) = (before.without(&unsteady), after.without(&unsteady));
         Ok(Some(match before.differing(&after).first() {
             Some(path) => Outputs::Different { how: before.difference(&after, path, "BEFORE", "AFTER") },

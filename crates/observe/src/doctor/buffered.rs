@@ -177,7 +177,8 @@ fn reader(seen: &Seen, pid: u32) -> Option<u32> {
 
 /// Returns those that wait for one another's output, behind `first`.
 fn chain_behind(seen: &Seen, part: &BTreeSet<u32>, first: u32) -> Vec<u32> {
-    let next = |pid: &u32| reader(seen, *pid).filter(|reader| part.contains(reader));
+    // In a circle it ends before its beginning.
+    let next = |pid: &u32| reader(seen, *pid).filter(|reader| part.contains(reader) && *reader != first);
     std::iter::successors(next(&first), next).take(part.len()).collect()
 }
 
