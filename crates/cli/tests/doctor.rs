@@ -190,7 +190,7 @@ fn a_filter_in_a_circle_may_keep_a_line_back() {
 #[test]
 fn a_fifo_that_only_a_person_could_open() {
     let typed = |job: &str| {
-        format!("sleep 100 | script -qec \"bash --norc -ic 'mkfifo f; {job} & read x'\" /dev/null")
+        format!("sleep 100 | script -qec \"exec bash --norc -ic 'mkfifo f; {job} & read x'\" /dev/null")
     };
     Patient::bash(&typed("(cat f | cat; :)")).hangs("fifo_one_sided", &["waits for a writer of the FIFO /"]);
     Patient::bash(&typed("cat f")).never_dead();
