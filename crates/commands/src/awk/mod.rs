@@ -459,25 +459,19 @@ fn accept_as(
     let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
     let sharing = match (manner.shares, manner.folds) {
         (true, _) if manner.behind > 0 => {
-            format!(
-                "threads share its records, each of which is by itself behind the first {}",
-                manner.behind
-            )
+            format!("several: no record behind the first {} depends on another", manner.behind)
         }
-        (true, _) => "threads share its records, each of which is by itself".to_owned(),
-        (_, true) if added_up.is_empty() => "threads share its records".to_owned(),
+        (true, _) => "several: no record depends on another".to_owned(),
+        (_, true) if added_up.is_empty() => "several".to_owned(),
         (_, true) => {
-            format!(
-                "threads share its records, each of them adds up {added_up}, as long as that is whole numbers"
-            )
+            format!("several, each of which adds up {added_up}, as long as that is whole numbers")
         }
         _ if firsts.is_some() => {
-            "threads share its records, and leave to the one that prints in order what none has seen"
-                .to_owned()
+            "several, which leave to the one that prints in order what none has seen".to_owned()
         }
         _ => {
             format!(
-                "its records are worked on in order: {}",
+                "one, which takes the records in order: {}",
                 why_in_order(&analysis, no_fold, names_a_file, files.is_some(), by_lines)
             )
         }
@@ -533,7 +527,7 @@ impl Awk {
         self.firsts = None;
         self.over_parts = OverParts::Unknown;
         self.sharing =
-            "its records are worked on in order: it prints in the order in which it keeps an array"
+            "one, which takes the records in order: the program prints in the order in which it keeps an array"
                 .to_owned();
         self
     }
@@ -549,14 +543,14 @@ fn why_in_order(
 ) -> String {
     let list = |names: &[String]| names.join(", ");
     match analysis {
-        _ if !by_lines => "they end at empty lines".to_owned(),
+        _ if !by_lines => "records end at empty lines".to_owned(),
         _ if names_a_file => "it asks for the name of its input".to_owned(),
         _ if prints_into_files => "it prints into files".to_owned(),
         Analysis { carried, .. } if carried.iter().any(|name| name == effects::PLACE_IN_A_FILE) => {
             "getline takes one behind another".to_owned()
         }
         Analysis { ranges: true, .. } => "a range begins in one and ends in another".to_owned(),
-        Analysis { settles: None, .. } => "it asks for their numbers (NR)".to_owned(),
+        Analysis { settles: None, .. } => "the program asks for their numbers (NR)".to_owned(),
         Analysis { exits: true, .. } => "it may end before its input does".to_owned(),
         Analysis { may_fail: true, .. } => "an error may end it".to_owned(),
         Analysis { carried, has_end: false, .. } if !carried.is_empty() => {

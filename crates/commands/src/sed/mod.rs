@@ -402,9 +402,9 @@ fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteM
         None => Class::Other,
     };
     let sharing = match flow::connection(script) {
-        None if inputs == 1 => "each line by itself: threads share them".to_owned(),
-        None => "several files: one after another".to_owned(),
-        Some(connection) => format!("lines in their order: {connection}"),
+        None if inputs == 1 => "several: no line depends on another".to_owned(),
+        None => "one: several files are read one after another".to_owned(),
+        Some(connection) => format!("one, which takes the lines in order: {connection}"),
     };
     let stops_early = (quits && in_order).then_some(EarlyStop::Done);
     let over_parts = match deleted_at_the_start(script) {
@@ -483,7 +483,8 @@ mod tests {
 
     #[test]
     fn classes_and_sharing_say_what_a_script_depends_on() {
-        let (alone, in_order) = ("each line by itself: threads share them", "lines in their order: ");
+        let (alone, in_order) =
+            ("several: no line depends on another", "one, which takes the lines in order: ");
         for (args, expected, sharing) in [
             (&["-n", "/re/p"][..], "LineFilter", alone),
             (&["/re/!d"], "LineFilter", alone),
