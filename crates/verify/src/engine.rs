@@ -466,11 +466,10 @@ fn differs_in_freed_memory(command: &str, expected: &Answer, got: &Answer) -> bo
         && pairs().all(|(real, ours)| real == ours || is_special(ours) || real.contains(&0) && is_part(ours))
 }
 
-/// Whether only the output differs where the one true awk met a conversion that is none: it prints what lies in memory, other
-/// bytes each time.
+/// Whether the one true awk met a conversion that is none: it goes on with what lies in memory, other bytes each time. A kernel
+/// has it run again then, and gives what that run gave.
 fn differs_behind_a_conversion(expected: &Answer, got: &Answer) -> bool {
-    (expected.status, &expected.stderr) == (got.status, &got.stderr)
-        && expected.stderr.starts_with(b"original-awk: weird printf conversion ")
+    [expected, got].iter().all(|one| one.stderr.starts_with(b"original-awk: weird printf conversion "))
 }
 
 /// Whether a signal ended the tool, or it found that it is broken, as mawk 20250131 does at large field numbers.
