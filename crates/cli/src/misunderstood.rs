@@ -136,15 +136,15 @@ pub fn ignored_sigpipe() -> Option<&'static str> {
 /// Said of `pelton run make`.
 pub const ON_MAKE: &str = "make starts its recipes itself, without pelton; `pelton time make` says by which two lines of the Makefile they run natively";
 
-/// What is said of a line of which the shell gave pelton only the words before the first `|`.
+/// The message for `pelton time a | b` without quotes: the shell started `b` itself.
 pub struct Beside {
-    /// What was timed, and what was not.
+    /// What was timed and what was not.
     pub headline: String,
-    /// How to time all of it, to be typed.
+    /// The command that times the whole line.
     pub cure: Option<String>,
 }
 
-/// Finds out whether the shell has run more of the line than pelton saw.
+/// Checks whether other programs of the same shell line read this process's output.
 pub fn readers_beside(words: &[OsString]) -> Option<Beside> {
     let own = std::process::id();
     let readers = readers();

@@ -187,7 +187,7 @@ fn doing(seen: &Seen, pid: u32) -> String {
             format!("runs or is ready to ({:.0}% of a CPU)", share * 100.0)
         }
         (Some(Cause::Running), None) => "runs or is ready to".into(),
-        (Some(Cause::Lock), _) => "waits for a file lock; who holds it is not to be seen".into(),
+        (Some(Cause::Lock), _) => "waits for a file lock; its holder cannot be seen".into(),
         (Some(Cause::Opener { .. }), _) => "waits until somebody opens the other side of its FIFO".into(),
         (Some(Cause::Child), _) => "waits for a process to end".into(),
         (Some(Cause::Timer), _) => "waits for a time to pass".into(),

@@ -146,15 +146,13 @@ fn lock(world: &World, pid: u32, wait: &Wait, object: &str) -> String {
     let through = wait.fd.map(|fd| format!(" by its {}", descriptor(fd))).unwrap_or_default();
     let (own, others): (Vec<_>, Vec<_>) = wait.by.iter().partition(|one| one.pid == pid);
     if wait.by.is_empty() {
-        return format!("waits{through} for a lock on {object}; who holds it is not to be seen");
+        return format!("waits{through} for a lock on {object}; its holder cannot be seen");
     }
     // Who inherits a descriptor has its lock too.
     let inherited = own.iter().find_map(|one| one.fd).map(descriptor);
     if others.is_empty() {
-        return format!(
-            "waits{through} for a lock on {object}, which it holds itself by its {}",
-            inherited.unwrap_or_default()
-        );
+        let by = inherited.map(|end| format!(" by its {end}")).unwrap_or_default();
+        return format!("waits{through} for a lock on {object}, which it holds itself{by}");
     }
     let mut pids: Vec<u32> = others.iter().map(|one| one.pid).collect();
     pids.dedup();
