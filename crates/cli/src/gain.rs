@@ -60,6 +60,9 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
     (native > 0).then(|| format!("`pelton run {typed}`: {}, with the same output", run_natively(native, all)))
 }
 
+/// The names under which make finds its Makefile, in its order.
+pub const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
 /// Advises two lines for the Makefile, if the run is one of make that computes in pipelines which would run natively.
 fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
     let words = source.words()?;
@@ -69,8 +72,7 @@ fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<
     let moved = |word: &OsString| {
         ["-f", "-C", "--f", "--m", "--d"].iter().any(|one| word.as_bytes().starts_with(one.as_bytes()))
     };
-    let names = ["GNUmakefile", "makefile", "Makefile"];
-    let file = names
+    let file = MAKEFILES
         .iter()
         .find_map(|name| std::fs::read_to_string(name).ok())
         .filter(|_| !words.iter().any(moved))?;

@@ -3,6 +3,7 @@
 use crate::args::Cli;
 use crate::diagnose::{self, Severity};
 use crate::failure::{Failure, plain};
+use crate::gain;
 use crate::misunderstood;
 use crate::shared_options::SourceArgs;
 use crate::terminal::{self, Look};
@@ -252,7 +253,7 @@ fn script(
         return Err(Failure::new(message).with_status(126).with_help(help));
     }
     let name = file.file_name().unwrap_or_default();
-    let is_makefile = ["Makefile", "makefile", "GNUmakefile"].iter().any(|make| name == *make);
+    let is_makefile = gain::MAKEFILES.iter().any(|make| name == *make);
     if is_makefile && !bytes.starts_with(b"#!") {
         let message = format!("`{}` is a Makefile, not a shell script", file.display());
         let help = "pelton time make; it says by which two lines its recipes run by pelton";
