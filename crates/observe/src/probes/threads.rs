@@ -31,6 +31,11 @@ const ONE_CORE: std::ops::RangeInclusive<f64> = 0.60..=1.15;
 const ALONE: f64 = 0.80;
 /// Minimum share of active threads' samples that are waits for a shared lock.
 const LOCKED: f64 = 0.25;
+/// Threads that take turns wait for this share of their samples each, and use this share of all CPU time
+/// together. Threads of a pool without work (a virtual machine's compilers) wait on one word too, while others
+/// compute.
+const WAITS_TOO: f64 = 0.10;
+const TOGETHER: f64 = 0.80;
 /// Maximum share of samples with two threads running or runnable although they take turns: during a handover.
 const TWO_AT_ONCE: f64 = 0.2;
 /// If this share of the waits has a time-out, they are for an interpreter's lock.
@@ -77,6 +82,17 @@ struct Window {
     run_ns: u64,
     samples: u32,
     words: HashMap<Word, Waits>,
+}
+
+impl Window {
+    /// Returns the waits on the words that count.
+    fn waits(&self, counts: impl Fn(&Word) -> bool) -> Waits {
+        let counted = self.words.iter().filter(|(word, _)| counts(word)).map(|(_, waits)| waits);
+        counted.fold(Waits::default(), |sum, waits| Waits {
+            all: sum.all + waits.all,
+            timed: sum.timed + waits.timed,
+        })
+    }
 }
 
 /// Samples of waits on a word.
@@ -267,12 +283,18 @@ fn judge(windows: &[Window], wall_ns: u64, crowded: f64) -> Option<Turns> {
     let words = active.iter().flat_map(|window| window.words.keys());
     let shared: HashSet<Word> = words.filter(|word| !once.insert(**word)).copied().collect();
     let counts = |word: &Word| shared.contains(word) || crowded <= TWO_AT_ONCE;
-    let waits = active.iter().flat_map(|window| window.words.iter().filter(|(word, _)| counts(word)));
-    let (all, timed) = waits.fold((0, 0), |(all, timed), (_, waits)| (all + waits.all, timed + waits.timed));
-    let samples: u32 = active.iter().map(|window| window.samples).sum();
+    let waiting: Vec<(&Window, Waits)> = active
+        .into_iter()
+        .map(|window| (window, window.waits(&counts)))
+        .filter(|(window, waits)| f64::from(waits.all) >= WAITS_TOO * f64::from(window.samples))
+        .collect();
+    let of_waiting: f64 = waiting.iter().map(|(window, _)| share(window)).sum();
+    let all: u32 = waiting.iter().map(|(_, waits)| waits.all).sum();
+    let timed: u32 = waiting.iter().map(|(_, waits)| waits.timed).sum();
+    let samples: u32 = waiting.iter().map(|(window, _)| window.samples).sum();
     let lock_share = f64::from(all) / f64::from(samples.max(1));
-    (lock_share >= LOCKED).then(|| Turns {
-        threads: active.len() as u32,
+    (waiting.len() >= 2 && of_waiting >= TOGETHER && lock_share >= LOCKED).then(|| Turns {
+        threads: waiting.len() as u32,
         cores_used,
         lock_share,
         is_interpreter_lock: f64::from(timed) > TIMED * f64::from(all),
@@ -353,6 +375,10 @@ mod tests {
         let idle: Vec<Window> = (0..4).map(|_| thread(50, 7, 90, 0)).collect();
         assert_eq!(of(&idle), None, "little to do");
         assert_eq!(of(&[thread(1_900, 7, 5, 0), thread(100, 7, 95, 0)]), None, "one works");
+        let compilers = [thread(250, 7, 90, 90), thread(250, 7, 90, 90)];
+        let computing = (0..3).map(|i| thread(400, 20 + i, 0, 0));
+        let machine: Vec<Window> = compilers.into_iter().chain(computing).collect();
+        assert_eq!(of(&machine), None, "those that compute do not wait");
         let apart: Vec<Window> = (0..4).map(|i| thread(500, i, 75, 0)).collect();
         assert_eq!(
             of(&apart),
