@@ -3,7 +3,6 @@
 use crate::args::ExplainArgs;
 use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::misunderstood;
 use crate::output;
 use crate::scripts;
 use crate::shared_options::PassArgs;
@@ -59,9 +58,6 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     let mut explained = pelton_run::explain(&plan, &request, &environment, &switches, args.measure);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     explained.iter_mut().for_each(|one| one.planned.advise_on_cores(cores));
-    if let (Some(note), Some(first)) = (misunderstood::ignored_sigpipe(), explained.first_mut()) {
-        first.planned.advice.push(note.to_owned());
-    }
     match () {
         () if args.json => json(&plan, &explained),
         () if args.dot => dot(&plan, &explained),

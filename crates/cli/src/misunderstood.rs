@@ -7,7 +7,7 @@ use clap::{ArgAction, Command};
 use pelton_record::{End, Pipeline, Run};
 use pelton_run::script::quoted;
 use pelton_run::{Environment, find_program};
-use pelton_sys::{processes, procfs, startup};
+use pelton_sys::{processes, procfs};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -122,15 +122,6 @@ pub fn no_pipeline(root: &Command) -> Failure {
         )),
         None => failure.with_help(format!("pelton {name} 'sort FILE | uniq -c', or pelton help")),
     }
-}
-
-/// Returns why nothing runs natively, if SIGPIPE was ignored from the start.
-pub fn ignored_sigpipe() -> Option<&'static str> {
-    startup::sigpipe_was_ignored().then_some(
-        "SIGPIPE is ignored here, as services and CI runners hand it down: a command whose reader leaves complains then, each in its \
-         own words, so the commands themselves run; by `env --default-signal=PIPE pelton run …` they run natively, and such a command \
-         ends in silence, as in a terminal",
-    )
 }
 
 /// Said of `pelton run make`.

@@ -105,7 +105,6 @@ pub fn time(args: &TimeArgs, color: When) -> Result<Ending, Failure> {
         }
 
         measured.run.notes.extend(misunderstood::hidden_failures(&measured.run));
-        measured.run.notes.extend(misunderstood::ignored_sigpipe().map(str::to_owned));
         if let Some(note) = early_end(&measured.run, &source) {
             measured.run.notes.insert(0, note);
         }

@@ -285,6 +285,53 @@ fn an_ignored_sigpipe_turns_silent_deaths_into_messages() {
     agree_through("exec \"$@\"", &texts);
 }
 
+/// Standard output is a pipe without a reader, as behind a reader that has left.
+#[test]
+fn each_tool_complains_of_a_reader_that_has_left() {
+    const TOOLS: [&str; 34] = [
+        "cat",
+        "grep -v x",
+        "grep -c 1",
+        "sed s/1/2/",
+        "mawk 1",
+        "gawk '{ print $1 + 1 }'",
+        "original-awk 1",
+        "sort",
+        "sort -u",
+        "sort -rn",
+        "uniq",
+        "uniq -c",
+        "cut -c 1-3",
+        "tr 1 2",
+        "wc",
+        "wc -l",
+        "head -n 99999",
+        "head -n 2",
+        "tail -n 3",
+        "tail -n +2",
+        "tac",
+        "rev",
+        "nl",
+        "paste",
+        "paste -s",
+        "fold -w 2",
+        "expand",
+        "unexpand -a",
+        "base64",
+        "sha256sum",
+        "cat | tr 1 2",
+        "grep 1 | sort",
+        "sort | uniq -c",
+        "sort -n | head -n 1",
+    ];
+    let without_reader = "mkfifo p; exec 4<> p > p; exec 4>&-; trap '' PIPE; exec \"$@\"";
+    let texts = TOOLS.map(|tool| {
+        let each = |lines: u32| format!("seq {lines} > g; {tool} < g; echo ${{PIPESTATUS[@]}} >&2; ");
+        [3, 2000, 60_000].map(each).concat()
+    });
+    agree_through(without_reader, &texts.each_ref().map(String::as_str));
+}
+
 // --- descriptors ----------------------------------------------------------------------------------------------------
 
 #[test]

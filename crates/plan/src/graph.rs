@@ -28,6 +28,8 @@ pub struct Candidate {
     /// Whether its standard input is inherited from the whole run, not a pipe or its own file (`< file`):
     /// another process may read on where it stops.
     pub shares_stdin: bool,
+    /// Whether its standard input is the pipe of a stage that another shell runs: its first stage has one before it.
+    pub reads_a_stage_outside: bool,
     /// Whether it writes its standard output to its own file (`> file`), not to the pipe.
     pub redirects_stdout: bool,
     /// Whether it reads its standard input from its own file (`< file`), not from the pipe.
@@ -59,6 +61,10 @@ impl Candidate {
 pub struct Surroundings {
     /// `set -o pipefail`: whether the status of every stage counts, not only the last one's.
     pub pipefail: bool,
+    /// Whether SIGPIPE is ignored: a stage whose reader leaves early prints a message instead of ending in silence.
+    pub ignores_sigpipe: bool,
+    /// Whether the last stage writes to a pipe or socket that was inherited: its reader, which is not seen, may leave early.
+    pub prints_to_a_stranger: bool,
     /// The locale of the stages.
     pub locale: Locale,
 }

@@ -29,7 +29,11 @@ fn planned_with(
     switches: &Switches,
 ) -> Planned {
     let candidates = candidates(text, &locale, of_family);
-    plan(candidates, &Surroundings { pipefail, locale }, switches)
+    plan(
+        candidates,
+        &Surroundings { pipefail, ignores_sigpipe: false, prints_to_a_stranger: false, locale },
+        switches,
+    )
 }
 
 /// Parses a pipeline: stages between ` | `, words between blanks, single-quoted if needed; `< f` and `> f` at
@@ -55,6 +59,7 @@ fn candidates(text: &str, locale: &Locale, of_family: fn(Family) -> Implementati
             command: command.map(|command| Arc::new(Accepted::new(command))),
             stateless: pelton_commands::stateless::stateless(name, args, &context),
             shares_stdin: at == 0 && !redirects("<"),
+            reads_a_stage_outside: false,
             redirects_stdout: redirects(">"),
             redirects_stdin: redirects("<"),
             ends_without_reading: name == b"true",
@@ -71,6 +76,14 @@ pub(crate) fn plan_text(text: &str) -> String {
 /// Returns the plan under pipefail.
 pub(crate) fn under_pipefail(text: &str) -> String {
     text_of(&planned(text, true, &Switches::default()))
+}
+
+/// Returns the plan where SIGPIPE is ignored.
+pub(crate) fn without_sigpipe(text: &str, prints_to_a_stranger: bool) -> String {
+    let locale = Locale::C;
+    let candidates = candidates(text, &locale, Implementation::tested);
+    let surroundings = Surroundings { pipefail: false, ignores_sigpipe: true, prints_to_a_stranger, locale };
+    text_of(&plan(candidates, &surroundings, &Switches::default()))
 }
 
 /// Plans the text in this locale.

@@ -17,7 +17,14 @@ pub(crate) fn verdicts<'a>(
     };
     let mut verdicts: Vec<Accept<&'a Facts>> = candidates.iter().enumerate().map(judge).collect();
     if surroundings.pipefail {
-        keep_statuses(candidates, &mut verdicts);
+        let reason = "a status under pipefail depends on how much is read before the end";
+        keep_statuses(candidates, &mut verdicts, reason);
+    }
+    if surroundings.ignores_sigpipe {
+        let reason =
+            "SIGPIPE is ignored, and what is complained of depends on how much is read before the end";
+        keep_statuses(candidates, &mut verdicts, reason);
+        keep_complaints(candidates, &mut verdicts, surroundings.prints_to_a_stranger);
     }
     keep_shared_input(candidates, &mut verdicts);
     keep_copies(candidates, &mut verdicts);
@@ -68,10 +75,11 @@ fn place(candidate: &Candidate, first: bool, last: bool) -> Accept<()> {
 /// reads to the end before it prints: what that one ends with depends on whether the pipe holds all of it, and hardly
 /// on how much it writes at a time. Before a stage that reads nothing that one stays a process too: its first write
 /// comes before the reader has ended, or behind (docs/design/native-passes.md).
-fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
+fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>], reason: &'static str) {
     let is = |at: usize, ask: fn(&Facts) -> bool| candidates[at].facts().is_some_and(ask);
     let blocks = |at: usize| is(at, |facts| facts.output.blocks_until_eof);
-    for stopper in 1..verdicts.len() {
+    let first_fed = usize::from(!candidates[0].reads_a_stage_outside);
+    for stopper in first_fed..verdicts.len() {
         let reads_nothing = candidates[stopper].ends_without_reading;
         if !reads_nothing && !is(stopper, Facts::stops_early) {
             continue;
@@ -79,8 +87,25 @@ fn keep_statuses(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]) {
         let until = (0..stopper).rev().find(|at| blocks(*at));
         let first = until.map_or(0, |at| if reads_nothing && at + 1 == stopper { at } else { at + 1 });
         for verdict in verdicts[first..=stopper].iter_mut().filter(|verdict| verdict.is_ok()) {
-            *verdict =
-                Declined::because("a status under pipefail depends on how much is read before the end");
+            *verdict = Declined::because(reason);
+        }
+    }
+}
+
+/// Keeps processes that would complain in a chain, where SIGPIPE is ignored. If a reader that is not known leaves early,
+/// the stage before it complains, and so does a stage that reads to the end and still prints to that one. A worker tells
+/// for its last stage alone whether all was printed: the stages after the one that reads to the end stay processes.
+fn keep_complaints(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>], prints_to_a_stranger: bool) {
+    let may_leave = |at: usize| match candidates.get(at) {
+        None => prints_to_a_stranger,
+        Some(reader) => reader.facts().is_none(),
+    };
+    let blocks = |at: &usize| candidates[*at].facts().is_some_and(|facts| facts.output.blocks_until_eof);
+    for reader in (1..=candidates.len()).filter(|at| may_leave(*at)) {
+        let Some(blocking) = (0..reader).rev().find(blocks) else { continue };
+        for verdict in verdicts[blocking + 1..reader].iter_mut().filter(|verdict| verdict.is_ok()) {
+            let reason = "SIGPIPE is ignored, and two stages complain if what reads them leaves early";
+            *verdict = Declined::because(reason);
         }
     }
 }
@@ -229,7 +254,7 @@ fn takes_the_pipe(candidate: &Candidate, facts: &Facts) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::Switches;
-    use crate::testing::{plan_text, planned, reasons, text_of, under_pipefail};
+    use crate::testing::{plan_text, planned, reasons, text_of, under_pipefail, without_sigpipe};
 
     #[test]
     fn neighbours_run_in_one_pass() {
@@ -413,6 +438,22 @@ mod tests {
             ("tr -s a < f | sort | uniq -c", "native { tr -s a ; [sort the distinct lines] }"),
         ] {
             assert_eq!(under_pipefail(text), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_sigpipe_is_ignored_what_may_complain_stays_real() {
+        for (text, to_file, to_stranger) in [
+            ("tr -s a < f | sort | head -n 1", "native { tr -s a ; sort } | head -n 1", ""),
+            ("tr -s a < f | head -n 1", "tr -s a | head -n 1", ""),
+            ("tr -s a < f | cut -c 1", "native { tr -s a ; cut -c 1 }", ""),
+            ("tr -s a < f | sort | nl", "native { tr -s a ; sort ; nl }", "native { tr -s a ; sort } | nl"),
+            ("sort f | nl | nosuch", "native { sort f } | nl | nosuch", ""),
+            ("tr -s a < f | nl | nosuch", "native { tr -s a ; nl } | nosuch", ""),
+        ] {
+            assert_eq!(without_sigpipe(text, false), to_file, "{text}");
+            let to_stranger = if to_stranger.is_empty() { to_file } else { to_stranger };
+            assert_eq!(without_sigpipe(text, true), to_stranger, "{text}");
         }
     }
 

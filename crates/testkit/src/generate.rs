@@ -297,8 +297,10 @@ const MERGED: &[&str] = &[
     "mawk '{ last = $0 } END { print last, $0 }'",
 ];
 
-/// First stages that write slowly.
+/// First stages that write slowly, or that tell whether all that they print was taken.
 const SLOW: &[&str] = &[
+    "{ seq 20000 && echo all >&2; }",
+    "sh -c 'seq 20000 && echo all >&2'",
     "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
     "(head -n 2 a; sleep .02; cat b)",
     "{ cat sorted; sleep .01; echo; sleep .01; printf x; }",

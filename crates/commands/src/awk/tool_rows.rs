@@ -94,8 +94,12 @@ fn mawk_read_error(caller: &Caller, _input: Option<&[u8]>, error: &io::Error) ->
     Unreadable::dies(format!("{}: read error ({})\n", caller.called, caller.reason(error)), 2)
 }
 
-/// Returns gawk's message, without its read position.
+/// Returns gawk's message, without its read position. If its reader has left, it ends by SIGPIPE, ignored or not.
 fn gawk_write_error(caller: &Caller, failure: &WriteFailure) -> (String, i32) {
+    const ENDED_BY_SIGPIPE: i32 = 128 + 13;
+    if failure.error.kind() == io::ErrorKind::BrokenPipe {
+        return (String::new(), ENDED_BY_SIGPIPE);
+    }
     let (called, reason) = (&caller.called, caller.reason(&failure.error));
     match failure.is_beyond_first_buffer() {
         true => (format!("{called}: fatal: print to \"standard output\" failed: {reason}\n"), 2),

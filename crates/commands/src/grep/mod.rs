@@ -170,6 +170,7 @@ impl Command for Grep {
             class: if is_filter { Class::LineFilter } else { Class::Other },
             input: InputFacts {
                 stops_early: stops_early.then_some(EarlyStop::Done),
+                pipe_read_bytes: Some(96 << 10),
                 depends_on_reads: !options.text,
                 required_substring: lines_are_alone.then(|| options.regex.required()).flatten(),
                 ..InputFacts::default()

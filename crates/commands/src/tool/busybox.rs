@@ -39,7 +39,7 @@ pub(crate) const fn row(
         only_prints: never,
         io_errors: IoErrors { catalogue: None, ..IoErrors::COREUTILS },
         standard_output: gnu.standard_output,
-        unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::NamedLocale],
+        unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::BrokenPipe, Unsuitable::NamedLocale],
         probes,
         cost: gnu.cost,
         grammar: gnu.grammar,

@@ -161,6 +161,9 @@ pub struct InputFacts {
     /// Why it may stop before its input ends (`Flow::Done`), if it may. The position where it stops shows
     /// to the next reader of the input, and to its writer.
     pub stops_early: Option<EarlyStop>,
+    /// How much it reads from a pipe at a time, in bytes, if not the C library's buffer. What feeds it can tell how much
+    /// it has taken before it stops.
+    pub pipe_read_bytes: Option<usize>,
     /// How much of the end of its input determines its output (`tail -n 5`): nothing before it need be
     /// read from a file.
     pub needed_end: Option<Ending>,

@@ -83,6 +83,8 @@ pub enum InProcess {
 pub enum Unsuitable {
     /// Its output goes to a file with a size limit, however large: where the tool meets it, it says how far it had read.
     RefusedOutput,
+    /// Its output goes into a pipe and SIGPIPE is ignored: what it says of a reader that has left was not compared.
+    BrokenPipe,
     /// Standard input is a socket that may be reset: the tool then prints less, and its read position shows.
     SocketInput,
     /// A file has an unusual read block size.

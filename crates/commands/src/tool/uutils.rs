@@ -29,7 +29,7 @@ pub(crate) const fn row(gnu: &Tool, versions: &'static [OtherVersions]) -> Tool 
         // It has messages in French, which GNU's catalogues do not hold.
         io_errors: IoErrors { catalogue: None, ..IoErrors::COREUTILS },
         standard_output: gnu.standard_output,
-        unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::NamedLocale],
+        unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::BrokenPipe, Unsuitable::NamedLocale],
         probes: &[],
         cost: gnu.cost,
         grammar: gnu.grammar,

@@ -21,7 +21,7 @@ use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::bytes::translate::{ByteMapKernel, Members};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, Lines, OverParts};
+use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, InputFacts, Lines, OverParts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -147,11 +147,12 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
 impl Command for Cat {
     fn facts(&self) -> Facts {
         let plain = self.style == Style::default();
+        let input = InputFacts { pipe_read_bytes: Some(128 << 10), ..InputFacts::default() };
         if plain && self.inputs == [Input::Stdin] {
-            return Facts::of_map(&ByteMap::identity());
+            return Facts { input, ..Facts::of_map(&ByteMap::identity()) };
         }
         if plain {
-            return Facts { class: Class::Copy, ..Facts::default() };
+            return Facts { class: Class::Copy, input, ..Facts::default() };
         }
         let lines = if self.style.squeeze_blank { Lines::Changed } else { Lines::Kept };
         let over_parts = match self.style.numbering {
@@ -159,7 +160,7 @@ impl Command for Cat {
             Numbering::All if !self.style.squeeze_blank => OverParts::Numbered(6),
             _ => OverParts::Unknown,
         };
-        Facts { lines, over_parts, ..Facts::default() }
+        Facts { lines, over_parts, input, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

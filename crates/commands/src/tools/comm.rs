@@ -75,7 +75,7 @@ pub(crate) static TOOL: Tool = Tool {
     only_prints: always,
     io_errors: IoErrors { read: io_errors::fatal_read_error, ..IoErrors::COREUTILS },
     standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput],
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::BrokenPipe],
     probes: &[Probe::refuses(&["--total", "-", "/dev/null"], "b\na\n", b"b\na\n2\t0\t0\ttotal\n")],
     cost: |_| Rate::both(2.8, 0.9, 1.0),
     other_versions: &[

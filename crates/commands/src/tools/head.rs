@@ -199,13 +199,20 @@ impl Head {
 
 impl Command for Head {
     fn facts(&self) -> Facts {
+        const READ_BYTES: usize = 8192;
+        let counted = self.bytes && !self.but_last;
+        let read_bytes = if counted { READ_BYTES.min(self.count as usize) } else { READ_BYTES };
         let again = !self.but_last && self.inputs == [Input::Stdin] && self.headers != Headers::Always;
         Facts {
             over_parts: if again { OverParts::ReadAgain } else { OverParts::Unknown },
             record_end: self.line_end,
             // With a negative count it reads to the end, but then seeks a file to the end of its output, for
             // the next reader.
-            input: InputFacts { stops_early: Some(EarlyStop::Done), ..InputFacts::default() },
+            input: InputFacts {
+                stops_early: Some(EarlyStop::Done),
+                pipe_read_bytes: Some(read_bytes.max(1)),
+                ..InputFacts::default()
+            },
             ..Facts::default()
         }
     }

@@ -93,7 +93,7 @@ pub(crate) static TOOL: Tool = Tool {
     only_prints: always,
     io_errors: IoErrors { read: read_error, ..IoErrors::COREUTILS },
     standard_output: StandardOutput::Buffered,
-    unsuitable: &[Unsuitable::RefusedOutput],
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::BrokenPipe],
     probes: &[Probe::refuses(&["-té", "-", "/dev/null"], "éa\n", b"")],
     cost: |_| Rate::both(5.6, 3.7, 1.5),
     other_versions: &[

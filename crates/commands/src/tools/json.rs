@@ -50,7 +50,7 @@ pub(crate) static TOOL: Tool = Tool {
     only_prints: never,
     io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
     standard_output: StandardOutput::Unbuffered,
-    unsuitable: &[Unsuitable::RefusedOutput],
+    unsuitable: &[Unsuitable::RefusedOutput, Unsuitable::BrokenPipe],
     probes: &[],
     cost: cost::unknown,
     other_versions: &[],

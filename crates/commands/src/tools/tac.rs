@@ -10,7 +10,7 @@ use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{
     self, Caller, IoErrors, STDIO_BUFFER_BYTES, StandardOutput, Unreadable, WriteFailure,
 };
-use crate::tool::row::{Acceptor, InProcess, Tool, always};
+use crate::tool::row::{Acceptor, InProcess, Tool, Unsuitable, always};
 use crate::tool::versions::OtherVersions;
 use crate::tool::{busybox, uutils};
 use pelton_stream::{BLOCK_BYTES, Flow, Framing, IoControl, Kernel, Outcome};
@@ -51,7 +51,7 @@ pub(crate) static TOOL: Tool = Tool {
     only_prints: always,
     io_errors: IoErrors { write: write_error, read: read_error, ..IoErrors::COREUTILS },
     standard_output: StandardOutput::Buffered,
-    unsuitable: &[],
+    unsuitable: &[Unsuitable::BrokenPipe],
     probes: &[Probe::prints(&[], "a\nb", b"ba\n")],
     cost: |_| Rate::both(1.1, 0.25, 1.0),
     other_versions: &[OtherVersions::alike(&["8.32", "9.0", "9.2", "9.3"])],

@@ -215,7 +215,11 @@ impl Command for Tail {
         Facts {
             over_parts: if again { OverParts::ReadAgain } else { OverParts::Unknown },
             record_end: self.line_end,
-            input: InputFacts { needed_end: Some(needed_end), ..InputFacts::default() },
+            input: InputFacts {
+                needed_end: Some(needed_end),
+                pipe_read_bytes: Some(8192),
+                ..InputFacts::default()
+            },
             output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
             no_gain_alone: Some("alone it looks at the end of a file, which the real one does as well"),
             ..Facts::default()

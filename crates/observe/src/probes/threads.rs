@@ -285,7 +285,7 @@ fn judge(windows: &[Window], wall_ns: u64, crowded: f64) -> Option<Turns> {
     let counts = |word: &Word| shared.contains(word) || crowded <= TWO_AT_ONCE;
     let waiting: Vec<(&Window, Waits)> = active
         .into_iter()
-        .map(|window| (window, window.waits(&counts)))
+        .map(|window| (window, window.waits(counts)))
         .filter(|(window, waits)| f64::from(waits.all) >= WAITS_TOO * f64::from(window.samples))
         .collect();
     let of_waiting: f64 = waiting.iter().map(|(window, _)| share(window)).sum();

@@ -21,6 +21,7 @@ use pelton_sys::processes;
 use pelton_sys::procfs;
 use pelton_sys::signals::Forwarded;
 use pelton_sys::spawn::{self, Action, Child, Exec, Tie};
+use pelton_sys::startup;
 use pelton_sys::wait::Ended;
 use std::io;
 use std::ops::Range;
@@ -135,9 +136,9 @@ impl Runner {
             if let Some(pipe) = next.as_ref().filter(|_| self.hold_others.is_some()) {
                 pipe::enlarge(pipe.write.as_fd(), PIPE_BYTES);
             }
-            // pipefail shows whether a stage has printed before its reader ends.
+            // Whether a stage has printed before its reader ends shows under pipefail, and where SIGPIPE is ignored.
             let prints_first = next.is_some()
-                && around.has_pipefail()
+                && (around.has_pipefail() || startup::sigpipe_was_ignored())
                 && only_stage(&unit, pipeline).is_some_and(|stage| {
                     prints_without_programs(stage, around.shell.dialect.unwrap_or(Dialect::Posix), i == 0)
                 });

@@ -15,16 +15,16 @@ use crate::parts::{self, Parts};
 use crate::plan::{ListItem, PipelinePlan, Plan, Request, ShellOption};
 use crate::stage::{Kind, StagePlan, Surroundings};
 use pelton_commands::detect::Detector;
-use pelton_commands::io_errors::StandardOutput;
+use pelton_commands::io_errors::{STDIO_BUFFER_BYTES, StandardOutput};
 use pelton_commands::stateless::{NOT_KNOWN, Stateless};
 use pelton_commands::{
-    Accept, Accepted, Context, Declined, Family, Implementation, Locale, Lookup, SystemLocales,
+    Accept, Accepted, Class, Context, Declined, Family, Implementation, Locale, Lookup, SystemLocales,
     TemporaryFiles, Tool, Unsuitable, lookup,
 };
-use pelton_plan::{Candidate, Planned, Segment, Switches};
+use pelton_plan::{Candidate, Planned, Segment, StageNote, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec};
-use pelton_sys::{limits, machine, scratch};
+use pelton_sys::{limits, machine, scratch, startup};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -117,7 +117,8 @@ pub fn plan_pipeline(
         .enumerate()
         .map(|(at, stage)| understand(stage, position(at), around, detector))
         .unzip();
-    if pipefail {
+    let ignores_sigpipe = startup::sigpipe_was_ignored();
+    if pipefail || ignores_sigpipe {
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
         for (candidate, stage) in candidates.iter_mut().zip(stages) {
             candidate.ends_without_reading = ends_without_reading(stage, dialect);
@@ -148,8 +149,16 @@ pub fn plan_pipeline(
     }
     let prints = candidates[0].facts().and_then(|facts| facts.output.bytes);
     let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
-    let mut planned =
-        pelton_plan::plan(candidates, &pelton_plan::Surroundings { pipefail, locale }, switches);
+    let last_redirections =
+        accepted.last().and_then(Option::as_ref).map(|stage| stage.redirections.as_slice());
+    let surroundings = pelton_plan::Surroundings {
+        pipefail,
+        ignores_sigpipe,
+        prints_to_a_stranger: last_redirections
+            .is_some_and(|own| files::prints_to_a_stranger(own, Position { first: false, last: true })),
+        locale,
+    };
+    let mut planned = pelton_plan::plan(candidates, &surroundings, switches);
     planned.input_bytes = input_bytes;
     for (at, stage) in stages.iter().enumerate() {
         let refusal = |stateless| parts::refusal(stateless, stage, at == 0, input_bytes, around);
@@ -171,10 +180,12 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let holds_back = pipefail
+                        let holds_back = (pipefail || ignores_sigpipe)
                             && into_pipe
                             && native.last().standard_output == StandardOutput::Buffered;
-                        let mut native = Native { rows, holds_back, ..native };
+                        let reads_at_most = may_have_enough(&planned.stages[range.clone()])
+                            .then(|| native.members[0].pipe_read_bytes);
+                        let mut native = Native { rows, holds_back, reads_at_most, ..native };
                         let before = range.start.checked_sub(1).map(|at| &planned.stages[at]);
                         let fills_pipe = match units.last() {
                             Some(Unit::Native(first)) if first.stages.start == 0 && prints.is_some() => true,
@@ -237,6 +248,7 @@ fn understand(
         command: Err(Declined::new("")),
         stateless: Err(Declined::new(NOT_KNOWN)),
         shares_stdin: position.first && !reads_file && !around.owns_input,
+        reads_a_stage_outside: position.first && !reads_file && around.owns_input,
         redirects_stdout: writes_file,
         redirects_stdin: reads_file,
         ends_without_reading: false,
@@ -394,6 +406,15 @@ fn command_of(
         );
     }
     let tool = tool.as_installed(&context.implementation);
+    if startup::sigpipe_was_ignored() {
+        let has_more_ends =
+            facts.child.is_some() || facts.output.goes_to_files_too() || matches!(facts.class, Class::Join);
+        if has_more_ends || tool.is_unsuitable_for(Unsuitable::BrokenPipe) {
+            return Declined::because(
+                "SIGPIPE is ignored, and what it does if its reader leaves is not modelled",
+            );
+        }
+    }
     // What a tool says of output that cannot be written depends on how much its buffers held.
     let at_any_limit = tool.is_unsuitable_for(Unsuitable::RefusedOutput);
     let limit_bytes = if at_any_limit { u64::MAX } else { files::SMALL_LIMIT_BYTES };
@@ -415,8 +436,16 @@ fn command_of(
     }
     let called = String::from_utf8_lossy(&called).into_owned();
     let caller = tool.caller(called, locale.messages);
-    let native = NativeStage { caller, exec: Some(exec), starts, itself, redirections, files };
+    let pipe_read_bytes = facts.input.pipe_read_bytes.unwrap_or(STDIO_BUFFER_BYTES);
+    let native =
+        NativeStage { caller, exec: Some(exec), starts, itself, redirections, pipe_read_bytes, files };
     Ok((accepted, native))
+}
+
+/// Whether one of a segment's stages may have read enough before the end of the segment's input.
+fn may_have_enough(stages: &[StageNote]) -> bool {
+    let until = stages.iter().position(|stage| stage.blocks_until_eof == Some(true)).unwrap_or(stages.len());
+    stages[..until].iter().any(|stage| stage.ends_when_enough)
 }
 
 /// Accepts a builtin of the shell. Its output must go into a pipe: its error messages for anything else name
@@ -456,7 +485,15 @@ fn builtin_of(
     candidate.args = args;
     let files = files::of_stage(&accepted, &[], position)?;
     let redirections = Vec::new();
-    let native = NativeStage { caller, exec: None, starts: None, itself: None, redirections, files };
+    let native = NativeStage {
+        caller,
+        exec: None,
+        starts: None,
+        itself: None,
+        redirections,
+        pipe_read_bytes: STDIO_BUFFER_BYTES,
+        files,
+    };
     Ok((accepted, native))
 }
 

@@ -22,6 +22,14 @@ impl Feed {
         }
     }
 
+    /// Whether the kernels wanted no more although the input had more than `bytes`.
+    pub fn stopped_within_more_than(&self, bytes: u64) -> bool {
+        match self {
+            Feed::InTurn(reader) => reader.stopped_within_more_than(bytes),
+            Feed::SideBySide(_) => false,
+        }
+    }
+
     /// Reads until everything has ended or a kernel falls back.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         match self {

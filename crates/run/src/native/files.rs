@@ -124,14 +124,10 @@ pub fn of_stage(accepted: &Accepted, own: &[Redirection], position: Position) ->
     Ok(files)
 }
 
-/// Declines if a standard descriptor is closed or SIGPIPE is ignored: the real commands react to both, each
-/// in its own way.
+/// Declines if a standard descriptor is closed: the real commands react to that, each in its own way.
 pub(crate) fn standard_streams() -> Accept<()> {
     if (0..3).any(|fd| !startup::was_open(fd)) {
         return Declined::because("a standard stream is closed");
-    }
-    if startup::sigpipe_was_ignored() {
-        return Declined::because("SIGPIPE is ignored");
     }
     Ok(())
 }

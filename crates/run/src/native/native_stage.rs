@@ -17,6 +17,8 @@ pub struct NativeStage {
     pub itself: Option<Exec>,
     /// Its redirections.
     pub redirections: Vec<Redirection>,
+    /// How much it reads from a pipe at a time, in bytes.
+    pub pipe_read_bytes: usize,
     /// Its files.
     pub files: Files,
 }

@@ -49,6 +49,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         nodes: made,
         last_copies,
         holds_back: false,
+        reads_at_most: None,
         last_runs,
         starts,
         tie: Tie::None,

@@ -41,6 +41,10 @@ pub struct Reader {
     broken: Option<std::io::Error>,
     /// Whether a team met the end of the current input.
     ended: bool,
+    /// The most bytes that it reads from a pipe at a time.
+    at_most: usize,
+    /// Whether the kernels wanted no more before the inputs ended.
+    stopped: bool,
     /// The program that the first kernel may start.
     programs: Option<Arc<dyn Programs>>,
     /// The real command of each kernel, by link.
@@ -86,14 +90,15 @@ impl Block {
         (self.read, self.given) = (0, 0);
     }
 
-    /// Reads the next block of a source, in reading direction; 0 bytes at the end.
-    fn fill(&mut self, source: &mut Source) -> std::io::Result<()> {
+    /// Reads the next block of a source, in reading direction; 0 bytes at the end. `at_most`: the most bytes of a pipe.
+    fn fill(&mut self, source: &mut Source, at_most: usize) -> std::io::Result<()> {
         self.clear();
         self.from_end = source.before.is_some();
         let mut before = source.before;
+        let room = if source.is_regular() { BLOCK_BYTES } else { at_most };
         let file = source.opened()?;
         self.read = match &mut before {
-            None => read_range(file, &mut self.bytes)?,
+            None => read_range(file, &mut self.bytes[..room])?,
             Some(before) => read_before(file, before, &mut self.bytes)?,
         };
         source.before = before;
@@ -119,6 +124,8 @@ impl Reader {
             failed: None,
             sources,
             at: 0,
+            at_most: BLOCK_BYTES,
+            stopped: false,
             stage: Stage::Closed,
             block: Block::new(),
             bytes: 0,
@@ -130,6 +137,11 @@ impl Reader {
             programs: None,
             itself: Vec::new(),
         }
+    }
+
+    /// Sets the most bytes to read from a pipe at a time.
+    pub fn reading_at_most(self, at_most: Option<usize>) -> Self {
+        Reader { at_most: at_most.unwrap_or(BLOCK_BYTES).min(BLOCK_BYTES), ..self }
     }
 
     /// Sets the program that its kernels may start.
@@ -147,6 +159,11 @@ impl Reader {
         self.failed
     }
 
+    /// Whether the kernels wanted no more although the last input had more than `bytes`.
+    pub fn stopped_within_more_than(&self, bytes: u64) -> bool {
+        self.stopped && self.bytes > bytes
+    }
+
     /// Makes a reader for kernels that have been reading a pipe already, which continues as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
@@ -162,6 +179,7 @@ impl Reader {
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;
             self.stage = Stage::Closed;
+            self.stopped = done;
             self.at = if done { self.sources.len() } else { self.at + 1 };
         }
         chain.finish(out)
@@ -246,7 +264,7 @@ impl Reader {
                 self.growth.pause();
                 out.let_out();
             }
-            self.block.fill(source)?;
+            self.block.fill(source, self.at_most)?;
             if let Some(since_ns) = since_ns {
                 self.growth.waited(clock::now_ns() - since_ns);
             }

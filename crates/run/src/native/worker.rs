@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::segment::Native;
 use pelton_commands::io_errors::WriteFailure;
 use pelton_stream::{Chain, Fed, StatusAfter};
-use pelton_sys::{signals, wait};
+use pelton_sys::{signals, startup, wait};
 use std::fs::File;
 use std::io::Write;
 
@@ -28,6 +28,9 @@ pub struct Worker {
     /// The stage that reads several inputs in parallel, if there is one.
     join_stage: Option<usize>,
 }
+
+/// What a pipe holds.
+const PIPE_BYTES: u64 = 64 << 10;
 
 /// A process that took over.
 pub(super) struct Successor {
@@ -73,7 +76,12 @@ impl Worker {
             }
             None => {
                 let reader = Reader::new(sources, self.native.first().clone());
-                Feed::InTurn(reader.starting(self.native.starts.clone()).asking(self.native.itself()))
+                Feed::InTurn(
+                    reader
+                        .reading_at_most(self.native.reads_at_most)
+                        .starting(self.native.starts.clone())
+                        .asking(self.native.itself()),
+                )
             }
         };
         let driven = feed.drive(&mut chain, &mut out);
@@ -97,6 +105,7 @@ impl Worker {
     fn end(&mut self, feed: &Feed, chain: &Chain, mut out: Out) -> i32 {
         out.flush();
         let failed = out.failure.take();
+        let has_failed = failed.is_some();
         drop(out);
         let mut last = 0;
         if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, feed) {
@@ -118,6 +127,9 @@ impl Worker {
             last = status;
             self.tell(self.native.stages.end - 1, last);
         }
+        if has_failed && feed.stopped_within_more_than(PIPE_BYTES) {
+            self.complain_of_broken_pipes();
+        }
         for Successor { pid, stage, status } in std::mem::take(&mut self.children) {
             let reaped = wait::reap(pid);
             let real = reaped.as_ref().map_or(127, |(ended, _)| ended.status());
@@ -131,10 +143,25 @@ impl Worker {
         last
     }
 
-    /// Returns the message and status for output that cannot be written. EPIPE is no error: the stage ends as
-    /// by SIGPIPE, unless it would start the program that EPIPE ends.
+    /// Prints what the stages before the last one say where SIGPIPE is ignored: their reader has ended, and a pipe would
+    /// not have held what they still had to print.
+    fn complain_of_broken_pipes(&mut self) {
+        if !startup::sigpipe_was_ignored() {
+            return;
+        }
+        let before_last = self.native.members.len() - 1;
+        for at in (0..before_last).rev() {
+            let (message, status) = self.native.members[at].caller.write_error(&WriteFailure::broken_pipe());
+            let _ = std::io::stderr().write_all(message.as_bytes());
+            self.tell(self.native.stages.start + at, status);
+        }
+    }
+
+    /// Returns the message and status for output that cannot be written. EPIPE is an error if SIGPIPE is ignored.
+    /// Otherwise, the stage ends as by SIGPIPE, unless it would start the program that EPIPE ends.
     fn unwritten(&self, failure: &WriteFailure) -> Option<(String, i32)> {
-        let broken = failure.error.kind() == std::io::ErrorKind::BrokenPipe;
+        let broken =
+            failure.error.kind() == std::io::ErrorKind::BrokenPipe && !startup::sigpipe_was_ignored();
         if self.native.stages.len() == 1 && self.native.starts.is_some() {
             // The program itself has met the error.
             return None;

@@ -38,6 +38,7 @@ use crate::stage::{StagePlan, Surroundings};
 use pelton_commands::Input;
 use pelton_commands::stateless::{Data, Stateless, may_be_stateless};
 use pelton_sys::spawn::Redirection;
+use pelton_sys::startup;
 use source::WORTH_BYTES;
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -64,6 +65,9 @@ pub fn refusal(
 ) -> Option<String> {
     if let Err(declined) = files::standard_streams() {
         return Some(declined.reason);
+    }
+    if startup::sigpipe_was_ignored() {
+        return Some("SIGPIPE is ignored, and each part would complain if its reader leaves".to_owned());
     }
     let home = around.environment.get("HOME").map(Path::new);
     if stateless.data == Data::Json && home.is_none_or(|home| home.join(".jq").exists()) {

@@ -18,7 +18,9 @@ use std::io;
 
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, Lines, OverParts};
+use crate::{
+    Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, InputFacts, Lines, OverParts,
+};
 use sets::Set;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -221,13 +223,14 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 
 impl Command for Tr {
     fn facts(&self) -> Facts {
+        let input = InputFacts { pipe_read_bytes: Some(8192), ..InputFacts::default() };
         if self.squeezed.is_empty() {
-            return Facts::of_map(&self.map);
+            return Facts { input, ..Facts::of_map(&self.map) };
         }
         let (creates, removes) = (self.map.creates(), self.map.removes().union(&self.squeezed));
         let lines_stay = !creates.contains(b'\n') && !removes.contains(b'\n');
         let lines = if lines_stay { Lines::Kept } else { Lines::Changed };
-        Facts { lines, over_parts: self.over_parts(), ..Facts::default() }
+        Facts { lines, input, over_parts: self.over_parts(), ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {
