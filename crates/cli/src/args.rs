@@ -430,6 +430,14 @@ pub struct PipeArgs {
     #[arg(long, value_name = "OPTIONS")]
     pub shell_options: Option<OsString>,
 
+    /// The one-letter options that are on in the calling shell: its `$-`. Of these, x counts
+    #[arg(long, value_name = "LETTERS", allow_hyphen_values = true)]
+    pub flags: Option<OsString>,
+
+    /// If x is on, print each command as the shell does; bash does so behind this many `+`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8))]
+    pub trace: Option<u8>,
+
     /// Nothing else reads the standard input: stages may read more of it than they need
     #[arg(long)]
     pub own_input: bool,

@@ -46,6 +46,7 @@ mod verify;
 mod watch;
 mod what_if;
 mod workers;
+mod xtrace;
 
 use args::{Cli, Verb};
 use clap::CommandFactory;

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::run;
 use crate::source;
 use crate::stateless;
+use crate::xtrace;
 use pelton_run::{Environment, Explained, Observing, Options};
 use pelton_syntax::Dialect;
 use std::ffi::{OsStr, OsString};
@@ -26,6 +27,16 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
     let stages = stages(&args.words)?;
     let shell = source::find_shell(args.shell.as_deref().unwrap_or(OsStr::new("bash")), &environment)?;
     let for_bash = shell.dialect == Some(Dialect::Bash);
+    let is_traced = args.flags.as_deref().is_some_and(|flags| flags.as_bytes().contains(&b'x'));
+    match args.trace.filter(|_| is_traced) {
+        Some(depth) if for_bash => xtrace::print_as_bash(&stages, depth, &shell.path)
+            .map_err(|error| Failure::new(format!("cannot trace the commands: {error}")))?,
+        Some(_) => {
+            let written = args.write.as_ref().or(args.append.as_ref()).or(args.clobber.as_ref());
+            xtrace::print_as_dash(&stages, args.read.as_deref(), written.map(OsString::as_os_str));
+        }
+        None => {}
+    }
     let text = Text { args, stages: &stages, for_bash }.planned();
     let name = args.name.clone().unwrap_or_else(|| shell.name.clone());
     let request = |text, shell, words: Vec<OsString>| pelton_run::Request {
@@ -102,6 +113,8 @@ pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs
                 call.line = value()?.to_str()?.split(',').map(line).collect::<Option<_>>()?;
             }
             b"shell-options=" => call.shell_options = value(),
+            b"flags=" => call.flags = value(),
+            b"trace=" => call.trace = Some(value()?.to_str()?.parse().ok()?),
             b"read=" => call.read = value(),
             b"write=" => call.write = value(),
             b"append=" => call.append = value(),
@@ -170,11 +183,11 @@ impl Text<'_> {
                 out.extend_from_slice(b" |");
                 to_line(&mut out, at);
             }
-            let mut assigns = true;
-            for text in *stage {
+            let assignments = assignments(stage);
+            for (place, text) in stage.iter().enumerate() {
                 number += 1;
                 out.push(b' ');
-                assigns &= is_assignment(text);
+                let assigns = place < assignments;
                 match (assigns, text.as_bytes().split_once_at(b'=')) {
                     (true, Some((name, value))) => {
                         out.extend_from_slice(name);
@@ -209,6 +222,11 @@ fn quote(out: &mut Vec<u8>, word: &OsStr, for_bash: bool) {
         }
     }
     out.push(b'\'');
+}
+
+/// Returns the number of assignments before the command.
+pub fn assignments(stage: &[OsString]) -> usize {
+    stage.iter().take_while(|word| is_assignment(word)).count()
 }
 
 /// Whether a word is `NAME=…`.

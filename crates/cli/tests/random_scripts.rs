@@ -106,7 +106,7 @@ const COMPOUNDS: [&str; 13] = [
     "…\ny=$(basename \"$x\")\necho \"$y $? $LINENO\"",
     "for j in d/* \"$o\" $x /; do y=$(basename \"$j\" .out) || echo no; echo \"$y $(dirname \"$j\") $?\"\n…\ndone",
 ];
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 19] = [
     "x='a b'",
     "x=-n p=-nb",
     "x=-",
@@ -121,6 +121,8 @@ const SETTINGS: [&str; 17] = [
     "IFS=$'\\n'",
     "IFS=a",
     "set -e",
+    "set -x",
+    "set +x",
     "set -o pipefail",
     "trap 'echo bye' EXIT",
     "PATH=$PWD/bin:$PATH",
@@ -486,7 +488,14 @@ impl Scripts {
         for name in ["lib2/a", "lib2/b", "d/a"] {
             libraries.push((name.to_owned(), "sort() { echo other; }\nuniq() { cat -n; }\nv=n\n".to_owned()));
         }
-        let first = self.0.pick(&["", "set -e\n", "set -u\n", "set -eu\n", "v=w; trap 'echo bye' EXIT\n"]);
+        let first = self.0.pick(&[
+            "",
+            "set -e\n",
+            "set -u\n",
+            "set -eu\n",
+            "set -x\n",
+            "v=w; trap 'echo bye' EXIT\n",
+        ]);
         let mut lines = vec![format!("{first}x=w p=a o=out i=0 e="), self.0.pick(&FOLDERS).to_owned()];
         for _ in 0..1 + self.0.below(3) {
             if self.0.one_in(5) {
@@ -575,10 +584,24 @@ fn run(limit_seconds: u32, argv: &[&str], generated: &Generated) -> Outcome {
     for content in files.values_mut() {
         *content = text(content.as_bytes());
     }
-    let mut messages: Vec<char> = text(&without_pids(&output.stderr)).chars().collect();
+    let mut messages: Vec<char> = without_numbers(&text(&without_pids(&output.stderr))).chars().collect();
     messages.sort_unstable();
     let messages = messages.into_iter().collect();
     Outcome { status: output.status.code(), out: text(&output.stdout), messages, files }
+}
+
+/// Removes the long numbers: a trace shows those of processes (`+ wait 4711`).
+fn without_numbers(text: &str) -> String {
+    const LONG: usize = 4;
+    let digits = |part: &str| part.len() >= LONG && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = text.split_inclusive(|char: char| !char.is_ascii_digit());
+    parts
+        .map(
+            |part| {
+                if digits(part.trim_end_matches(|char: char| !char.is_ascii_digit())) { " " } else { part }
+            },
+        )
+        .collect()
 }
 
 /// Returns lines enough for calls of single commands.

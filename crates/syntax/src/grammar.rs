@@ -155,7 +155,7 @@ impl Reader<'_> {
         let pipelines = item.and_or.pipelines().map(|pipeline| Nested {
             pipeline: pipeline.clone(),
             background: item.background,
-            substituted: self.substitutions > 0,
+            substitutions: self.substitutions,
             backquoted: false,
             loop_variables: self.loop_variables.clone(),
         });

@@ -23,12 +23,19 @@ pub struct Nested {
     pub pipeline: Pipeline,
     /// Whether `&` ends the list that contains it.
     pub background: bool,
-    /// Whether it is inside of a `$(…)`, `` `…` `` or `<(…)`.
-    pub substituted: bool,
+    /// How many `$(…)`, `` `…` `` and `<(…)` it is inside of.
+    pub substitutions: usize,
     /// Whether it is inside of `` `…` ``, where dash counts lines anew.
     pub backquoted: bool,
     /// The variables of the enclosing `for` loops, which are certainly set.
     pub loop_variables: Vec<String>,
+}
+
+impl Nested {
+    /// Whether it is inside of a `$(…)`, `` `…` `` or `<(…)`.
+    pub fn is_substituted(&self) -> bool {
+        self.substitutions > 0
+    }
 }
 
 /// An assignment that certainly runs before what follows it in its list, whatever comes of it.

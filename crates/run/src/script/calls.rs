@@ -5,6 +5,7 @@ use super::echoed::Echoed;
 use super::names;
 use super::outlook::Outlook;
 use super::stages::{Judge, expands_unquoted};
+use super::traced::{self, Traced};
 use crate::shell::Shell;
 use pelton_record::Span;
 use pelton_record::quoted;
@@ -30,6 +31,8 @@ pub struct Writer<'a> {
     pub effects: ShellEffects,
     /// Whether the script, or a file that it sources, mentions `PATH`.
     pub names_path: bool,
+    /// How calls keep out of the trace, if the text may be traced.
+    pub traced: Option<Traced>,
 }
 
 /// A replacement of a piece of text.
@@ -51,9 +54,12 @@ impl Writer<'_> {
     /// # Errors
     /// As [`Writer::call`].
     pub fn single(&self, stage: &Stage, of: &Nested) -> Result<Vec<Edit>, String> {
-        let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[], false);
+        let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[], false, of);
         refuse_escapes(&beginning, of)?;
-        Ok(vec![Edit { span: Span::new(stage.span.start, stage.span.start), text: beginning, stages: 1 }])
+        let edit = |at: usize, text: String, stages: usize| Edit { span: Span::new(at, at), text, stages };
+        let Some(traced) = &self.traced else { return Ok(vec![edit(stage.span.start, beginning, 1)]) };
+        let (before, after) = traced.around(&beginning);
+        Ok(vec![edit(stage.span.start, before, 1), edit(stage.span.end, after, 0)])
     }
 
     /// Makes one call of these adjacent stages of a pipeline. `from_first`: whether its first stage is among them.
@@ -64,8 +70,15 @@ impl Writer<'_> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
-        let beginning = self.beginning(&self.lines(stages, of), &redirects, !from_first);
+        let mut beginning = self.beginning(&self.lines(stages, of), &redirects, !from_first, of);
         refuse_escapes(&beginning, of)?;
+        let mut after = String::new();
+        if let Some(traced) = &self.traced {
+            if of.background {
+                return Err("tracing, in the background".to_owned());
+            }
+            (beginning, after) = traced.around(&beginning);
+        }
         let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
@@ -81,11 +94,16 @@ impl Writer<'_> {
         if keeps_input {
             edits.push(Edit { span: Span::new(span.end, span.end), text: " <&0".to_owned(), stages: 0 });
         }
+        if !after.is_empty() {
+            edits.push(Edit { span: Span::new(span.end, span.end), text: after, stages: 0 });
+        }
         let files = redirects.iter().filter_map(|redirect| option_and_file(redirect)).map(|(_, file)| file);
         let split: Vec<&Word> = files.filter(|file| expands_unquoted(file.span.of(self.text))).collect();
         if split.is_empty() || !is_bash {
             Ok(edits)
-        } else if of.substituted || keeps_input {
+        } else if self.traced.is_some() {
+            Err("tracing, and the name of a file that expands".to_owned())
+        } else if of.is_substituted() || keeps_input {
             // bash 5.2 prints the text of a `$(…)` anew before it runs it, a `case` on several lines: later lines would
             // get other numbers.
             Err("the name of a file that expands, in the background or a substitution".to_owned())
@@ -103,12 +121,15 @@ impl Writer<'_> {
         stages: &[Stage],
         of: &Nested,
     ) -> Option<Vec<Edit>> {
+        if self.traced.is_some() {
+            return None;
+        }
         let (from, to) = (first.span.start, stages.last()?.span.end);
         let (begin, span) = (stages[0].span.start, Span::new(from, to));
         let names = stages.iter().flat_map(|stage| &stage.redirects).filter_map(option_and_file);
         let expands = names.map(|(_, file)| file.span.of(self.text)).any(expands_unquoted);
         // Alone, the command starts as soon as the call would, and beside `echo`.
-        if stages.len() < 2 && !of.substituted {
+        if stages.len() < 2 && !of.is_substituted() {
             return None;
         }
         if of.background || expands || span.of(self.text).contains('\n') {
@@ -119,7 +140,7 @@ impl Writer<'_> {
             |edit: Edit| Edit { span: Span::new(edit.span.start - begin, edit.span.end - begin), ..edit };
         let call = apply(&self.text[begin..to], edits.into_iter().map(moved).collect());
         let Echoed { word, test } = echoed;
-        let (before, after) = match of.substituted {
+        let (before, after) = match of.is_substituted() {
             false => (format!("if {test}; then {call} <<< {word}; else "), "; fi"),
             true if self.is_alone(of) => (format!("{test} && exec {call} <<< {word}; "), ""),
             true => return None,
@@ -136,9 +157,11 @@ impl Writer<'_> {
         judge: &Judge<'_>,
         outlook: &Outlook<'_>,
     ) -> Option<Vec<Edit>> {
-        let fits = self.dialect == Dialect::Bash && of.substituted && !of.backquoted && self.is_alone(of);
-        // The programs of another PATH may be others.
-        (fits && !self.names_path).then(|| names::in_the_shell(stage, of, judge, outlook))?
+        let fits =
+            self.dialect == Dialect::Bash && of.is_substituted() && !of.backquoted && self.is_alone(of);
+        // The programs of another PATH may be others, and a trace shows what cuts.
+        (fits && !self.names_path && self.traced.is_none())
+            .then(|| names::in_the_shell(stage, of, judge, outlook))?
     }
 
     /// Whether a `$(…)` or `` `…` `` consists of the pipeline.
@@ -193,7 +216,7 @@ impl Writer<'_> {
     }
 
     /// Writes the call up to its first stage. `owns_input`: whether its input is a pipe from the stage before.
-    fn beginning(&self, line: &str, redirects: &[&Redirect], owns_input: bool) -> String {
+    fn beginning(&self, line: &str, redirects: &[&Redirect], owns_input: bool, of: &Nested) -> String {
         let Caller { program, options, separator } = self.caller;
         let mut words = vec![quoted(program), "pipe".to_owned()];
         words.extend(options.iter().map(|option| quoted(option)));
@@ -203,6 +226,9 @@ impl Writer<'_> {
         words.push(format!("--name=\"{name}\" --line={line}"));
         if self.effects.pipefail && self.dialect == Dialect::Bash {
             words.push("--shell-options=\"$SHELLOPTS\"".to_owned());
+        }
+        if self.traced.is_some() {
+            words.push(format!("--trace={} --flags=\"$-\"", traced::depth(of)));
         }
         if owns_input {
             words.push("--own-input".to_owned());

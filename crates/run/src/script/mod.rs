@@ -24,6 +24,7 @@ mod refuse;
 mod sizes;
 mod sourced;
 mod stages;
+mod traced;
 
 use crate::environ::Environment;
 use crate::lookup::Programs;
@@ -125,6 +126,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     }
     let found = pipelines(&script);
     let sourced = sourced::read(text, &script, &found, request, environment)?;
+    let own_functions = functions(&found);
     let functions = sourced.texts(text, &found).flat_map(|(_, found)| functions(found)).collect::<Vec<_>>();
     let stages =
         || sourced.texts(text, &found).flat_map(|(_, found)| found).flat_map(|one| &one.pipeline.stages);
@@ -149,7 +151,11 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         assigned: &assigned,
     };
     let names_path = all.contains("PATH");
-    let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner, names_path };
+    let traced = traced::traced(&all, &manner, environment, &found, &functions)?;
+    if traced.is_some() && !sourced.files.is_empty() && !own_functions.is_empty() {
+        return Err("tracing, and functions that sourced files may call".into());
+    }
+    let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner, names_path, traced };
     let outlook = outlook::Outlook::new(text, environment, programs);
     let (mut edits, mut considered, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let sizes = sizes::Sizes::new(text, &found, request);
@@ -194,7 +200,7 @@ pub(crate) fn pipelines(script: &Script) -> Vec<Nested> {
     let top = top.map(|(pipeline, background)| Nested {
         pipeline: pipeline.clone(),
         background,
-        substituted: false,
+        substitutions: 0,
         backquoted: false,
         loop_variables: vec![],
     });
@@ -248,10 +254,11 @@ fn consider_single(
     writer: &Writer<'_>,
     sizes: &sizes::Sizes<'_>,
 ) -> Option<Vec<Edit>> {
-    if found.background || found.pipeline.timed || !sizes.is_worth_a_call(stage) {
+    let shown = writer.traced.as_ref().is_some_and(|traced| traced.shows_text_of(found));
+    if shown || found.background || found.pipeline.timed || !sizes.is_worth_a_call(stage) {
         return None;
     }
-    judge.single(stage).ok()?;
+    judge.single(stage, found).ok()?;
     match outlook.nothing_gained(std::slice::from_ref(stage)) {
         Some(_) => None,
         None => writer.single(stage, found).ok(),
@@ -271,6 +278,9 @@ fn consider(
     }
     if pipeline.timed {
         return (vec![], Some("the shell's `time`, which reports on it".into()));
+    }
+    if writer.traced.as_ref().is_some_and(|traced| traced.shows_text_of(found)) {
+        return (vec![], Some("tracing, which shows its text".into()));
     }
     let last = pipeline.stages.len() - 1;
     let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())

@@ -24,7 +24,7 @@ pub fn in_the_shell(
     let simple = stage.simple().filter(|simple| simple.assignments.is_empty())?;
     let usual = stage.redirects.is_empty() && !stage.pipes_stderr && !of.background && !of.pipeline.timed;
     let shadowed = ["printf", "set"].iter().any(|name| judge.functions.iter().any(|own| own == name));
-    if !usual || shadowed || judge.single(stage).is_err() {
+    if !usual || shadowed || judge.single(stage, of).is_err() {
         return None;
     }
     let name = simple.words.first()?.static_text()?;

@@ -13,6 +13,8 @@ pub struct ShellEffects {
     pub nounset: bool,
     /// `pipefail` may be on: calls are told.
     pub pipefail: bool,
+    /// `set -x` may be on: calls are told, and print what the shell would.
+    pub xtrace: bool,
     /// `set -C` may be on: `>` may refuse.
     pub noclobber: bool,
     /// Processes in the background may be looked at, or sent signals.
@@ -62,8 +64,7 @@ const COMMANDS: [(&str, &str); 10] = [
     ("history", "the history"),
 ];
 /// Options that `shopt -o` sets as well; those of `set` are looked at one by one.
-const SHOPT_OPTIONS: [(&str, &str); 5] = [
-    ("xtrace", "tracing, which shows commands"),
+const SHOPT_OPTIONS: [(&str, &str); 4] = [
     ("verbose", "`verbose`, which shows the text"),
     ("noexec", "`noexec`"),
     ("monitor", "job control"),
@@ -76,9 +77,9 @@ const JOB_WORDS: [&str; 13] = [
 ];
 
 /// Accepted option names of `set`.
-const OPTIONS: [&str; 6] = ["errexit", "nounset", "pipefail", "noglob", "noclobber", "allexport"];
+const OPTIONS: [&str; 7] = ["errexit", "nounset", "pipefail", "noglob", "noclobber", "allexport", "xtrace"];
 /// Accepted option letters of `set`.
-const LETTERS: &str = "euCfao";
+const LETTERS: &str = "euCfaox";
 
 /// Properties of a text that decide which words matter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,8 +116,11 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
             effects.take(flag, &mut flags)?;
         }
     }
-    for at in (0..words.len()).filter(|at| words[*at] == "set") {
-        let mut rest = words[at + 1..].iter().copied();
+    let is_word =
+        |(before, _): &(&str, &str)| before.is_empty() || before.ends_with(blank) || before.ends_with('\\');
+    for (_, after) in whole_words(text, "set").filter(is_word) {
+        let command = after.split(['\n', ';', '&', '|', ')', '`']).next().unwrap_or_default();
+        let mut rest = command.split(blank).filter(|word| !word.is_empty());
         while let Some(option) = rest.next().filter(|word| word.starts_with(['-', '+', '$']) && *word != "--")
         {
             effects.take(option, &mut rest)?;
@@ -126,6 +130,7 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
     effects.pipefail |= names.contains(&"pipefail");
     effects.nounset |= names.contains(&"nounset");
     effects.noclobber |= names.contains(&"noclobber");
+    effects.xtrace |= names.contains(&"xtrace");
     Ok(effects)
 }
 
@@ -241,11 +246,13 @@ impl ShellEffects {
         }
         self.nounset |= letters.contains('u');
         self.noclobber |= letters.contains('C');
+        self.xtrace |= letters.contains('x');
         if letters.contains('o') {
             let name = rest.next().filter(|name| OPTIONS.contains(name)).ok_or_else(unknown)?;
             self.nounset |= name == "nounset";
             self.pipefail |= name == "pipefail";
             self.noclobber |= name == "noclobber";
+            self.xtrace |= name == "xtrace";
         }
         Ok(())
     }
@@ -266,6 +273,8 @@ mod tests {
         assert_eq!(of("set -eu -o pipefail"), Ok((true, true)));
         assert_eq!(of("set -o nounset; set +o errexit"), Ok((true, false)));
         assert_eq!(of("set -- a b; set a b"), Ok((false, false)));
+        assert_eq!(of("set -e\n$RUN a | b; set -u\n-x"), Ok((true, false)));
+        assert!(of("set -e \\\n$OPTIONS\na | b").is_err() && of("set \"$OPTIONS\"").is_err());
         assert_eq!(manner("a", &["-eu".into()], Known::default()).map(|manner| manner.nounset), Ok(true));
         let flags = ["--norc", "-eo", "pipefail"].map(OsString::from);
         assert_eq!(manner("a", &flags, Known::default()).map(|manner| manner.pipefail), Ok(true));
@@ -283,8 +292,8 @@ mod tests {
     #[test]
     fn what_could_tell_is_refused() {
         for text in [
-            "set -x",
-            "set -ex",
+            "set -v",
+            "set -ev",
             "set $OPTS",
             "set -o posix",
             "set -o $x",
@@ -295,10 +304,10 @@ mod tests {
             "if true; then . lib; fi",
             "eval \"$x\"",
             "trap 'x' EXIT DEBUG",
-            "shopt -so xtrace",
+            "shopt -so verbose",
             "set `date`",
-            "\\set -x",
-            "set \\\n -x",
+            "\\set -v",
+            "set \\\n -v",
             "declare -f f > lib",
             "set | grep x",
             "(set)",
@@ -337,6 +346,6 @@ mod tests {
         assert!(
             manner("run source lib", &[], computes).is_err() && manner("c=.; $c x", &[], computes).is_err()
         );
-        assert!(manner("a", &["-x".into()], Known::default()).is_err());
+        assert!(manner("a", &["-v".into()], Known::default()).is_err());
     }
 }

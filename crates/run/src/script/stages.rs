@@ -5,7 +5,7 @@
 
 use crate::environ::Environment;
 use crate::lookup::Programs;
-use crate::script::ShellEffects;
+use crate::script::{ShellEffects, traced};
 use pelton_record::Span;
 use pelton_syntax::{
     Assigned, Command, Nested, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
@@ -52,9 +52,16 @@ impl Judge<'_> {
 
     /// Checks whether a command that stands alone may be a call. The shell expands its words and opens its files, so these
     /// need no check, but for descriptors that only some commands would get.
-    pub fn single(&self, stage: &Stage) -> Result<(), String> {
+    pub fn single(&self, stage: &Stage, of: &Nested) -> Result<(), String> {
         let simple = stage.simple().ok_or("a compound command")?;
         self.command(simple)?;
+        if self.manner.xtrace {
+            // What the shell says while it expands words would be lost with the trace of the call.
+            simple.words[1..].iter().try_for_each(|word| self.word(word, of))?;
+            if stage.redirects.iter().any(traced::redirects_errors) {
+                return Err("tracing, and where standard error goes".into());
+            }
+        }
         let substitutes =
             |part: &WordPart| matches!(part, WordPart::Opaque { reason: Reason::ProcessSubstitution, .. });
         let usual = |redirect: &Redirect| {

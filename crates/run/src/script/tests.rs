@@ -242,7 +242,7 @@ fn what_could_tell_is_left() {
         assert!(reasons.iter().any(|reason| reason.contains(why)), "{text}: {reasons:?}");
     }
     for text in
-        ["eval x; sort a | uniq", "set -x; sort a | uniq", "sort a | uniq; echo ${PIPESTATUS[0]}", "("]
+        ["eval x; sort a | uniq", "set -v; sort a | uniq", "sort a | uniq; echo ${PIPESTATUS[0]}", "("]
     {
         assert!(rewritten(text).is_err(), "{text}");
     }

@@ -103,7 +103,7 @@ pub fn hides_commands(text: &Text, span: Span) -> bool {
     let written = span.of(&text.text);
     let begins = |at: usize, backquoted: bool| {
         let blanks = text.text[at..].len() - text.text[at..].trim_start().len();
-        let mut nested = text.script.nested.iter().filter(|one| one.substituted);
+        let mut nested = text.script.nested.iter().filter(|one| one.is_substituted());
         nested.any(|one| one.backquoted == backquoted && one.pipeline.span.start == at + blanks)
     };
     let dollars = written.match_indices("$(").map(|(at, _)| span.start + at + 2);

@@ -165,7 +165,7 @@ impl<'a> Follower<'a> {
             if one.background {
                 self.disturb("`&`");
             }
-            let in_copy = one.substituted || one.background || one.pipeline.stages.len() > 1;
+            let in_copy = one.is_substituted() || one.background || one.pipeline.stages.len() > 1;
             let own = if in_copy { Subshell } else { Maybe.min(certainty) };
             for (at, stage) in one.pipeline.stages.iter().enumerate() {
                 self.command(stage, text, own, at > 0)?;
