@@ -593,14 +593,12 @@ fn run(limit_seconds: u32, argv: &[&str], generated: &Generated) -> Outcome {
 /// Removes the long numbers: a trace shows those of processes (`+ wait 4711`).
 fn without_numbers(text: &str) -> String {
     const LONG: usize = 4;
-    let digits = |part: &str| part.len() >= LONG && part.bytes().all(|byte| byte.is_ascii_digit());
     let parts = text.split_inclusive(|char: char| !char.is_ascii_digit());
     parts
-        .map(
-            |part| {
-                if digits(part.trim_end_matches(|char: char| !char.is_ascii_digit())) { " " } else { part }
-            },
-        )
+        .map(|part| {
+            let after = part.trim_start_matches(|char: char| char.is_ascii_digit());
+            if part.len() - after.len() >= LONG { after } else { part }
+        })
         .collect()
 }
 
