@@ -592,7 +592,7 @@ fn run(limit_seconds: u32, argv: &[&str], generated: &Generated) -> Outcome {
 
 /// Removes the long numbers: a trace shows those of processes (`+ wait 4711`).
 fn without_numbers(text: &str) -> String {
-    const LONG: usize = 4;
+    const LONG: usize = 3;
     let parts = text.split_inclusive(|char: char| !char.is_ascii_digit());
     parts
         .map(|part| {
