@@ -22,10 +22,10 @@ impl Feed {
         }
     }
 
-    /// Whether the kernels wanted no more although the input had more than `bytes`.
-    pub fn stopped_within_more_than(&self, bytes: u64) -> bool {
+    /// Whether the kernels wanted no more before the end of an input, of which more than `bytes` had been read.
+    pub fn stopped_after(&self, bytes: u64) -> bool {
         match self {
-            Feed::InTurn(reader) => reader.stopped_within_more_than(bytes),
+            Feed::InTurn(reader) => reader.stopped_after(bytes),
             Feed::SideBySide(_) => false,
         }
     }

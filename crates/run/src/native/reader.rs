@@ -159,8 +159,8 @@ impl Reader {
         self.failed
     }
 
-    /// Whether the kernels wanted no more although the last input had more than `bytes`.
-    pub fn stopped_within_more_than(&self, bytes: u64) -> bool {
+    /// Whether the kernels wanted no more before the end of an input, of which more than `bytes` had been read.
+    pub fn stopped_after(&self, bytes: u64) -> bool {
         self.stopped && self.bytes > bytes
     }
 

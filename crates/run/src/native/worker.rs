@@ -127,7 +127,7 @@ impl Worker {
             last = status;
             self.tell(self.native.stages.end - 1, last);
         }
-        if has_failed && feed.stopped_within_more_than(PIPE_BYTES) {
+        if has_failed && feed.stopped_after(PIPE_BYTES) {
             self.complain_of_broken_pipes();
         }
         for Successor { pid, stage, status } in std::mem::take(&mut self.children) {
