@@ -62,6 +62,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
         () if args.json => json(&plan, &explained),
         () if args.dot => dot(&plan, &explained),
         () => {
+            source::warn_of_missing(&request, &plan, &environment, Look::of_stderr(color));
             let advice = depends.map(|script| format!("\n{}\n", as_by_file(&script)));
             Ok(prose(&plan, &explained, drawing(color)) + &advice.unwrap_or_default())
         }

@@ -8,13 +8,16 @@ use crate::shared_options::SourceArgs;
 use crate::source::Source;
 use crate::terminal;
 use clap::{Args, ValueHint};
+use pelton_commands::detect::{Detector, SystemProbe};
 use pelton_run::{Environment, ListItem, Plan, Request};
-use pelton_sys::machine;
+use pelton_sys::{machine, startup};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read as _, Seek};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Write a report for the developers: what pelton prints for a text, and what the shell prints.
@@ -200,7 +203,7 @@ impl Checks<'_> {
 
     /// Returns a call of this program for a text, with the standard input from its beginning.
     fn pelton(&mut self, verb: &str, options: &[&str], text: &OsString) -> io::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = as_here(&std::env::current_exe()?);
         command.args([verb, "--color=never"]).args(options);
         if let Some(shell) = &self.args.source.shell {
             command.arg("--shell").arg(shell);
@@ -220,6 +223,16 @@ impl Checks<'_> {
         command.stdin(stdin);
         Ok(command)
     }
+}
+
+/// Returns a command for this program, with SIGPIPE ignored if it is here; [`Command`] itself sets it to its default.
+fn as_here(program: &Path) -> Command {
+    if !startup::sigpipe_was_ignored() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' PIPE; exec \"$@\"", "sh"]).arg(program);
+    command
 }
 
 /// Keeps standard input, to be read again by each run. `None` for a terminal.
@@ -263,6 +276,12 @@ fn markdown(
     let _ = writeln!(text, "- {kernel} on {kind}");
     let _ = writeln!(text, "- {}", shell_version(request));
     let _ = writeln!(text, "- {}", system());
+    for (name, version) in versions_of(&whole.text.to_string_lossy(), environment) {
+        let _ = writeln!(text, "- {name}: {version}");
+    }
+    if startup::sigpipe_was_ignored() {
+        text += "- SIGPIPE is ignored\n";
+    }
     let names = [
         "LC_ALL",
         "LC_COLLATE",
@@ -309,10 +328,28 @@ fn variables_of(text: &str) -> BTreeSet<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// Returns the tools that a text names and that pelton knows, with what is installed.
+fn versions_of<'t>(text: &'t str, environment: &Environment) -> BTreeMap<&'t str, String> {
+    let names = words_of(text)
+        .filter(|word| !pelton_run::is_builtin(word) && pelton_commands::lookup(word.as_bytes()).is_some());
+    let mut detector = Detector::new(&SystemProbe, None);
+    let found = |name: &'t str| {
+        let path = pelton_run::find_program(name.as_bytes(), environment)?;
+        Some((name, detector.identify(Path::new(OsStr::from_bytes(&path))).describe()))
+    };
+    names.collect::<BTreeSet<_>>().into_iter().filter_map(found).collect()
+}
+
+/// Returns the words of a text, without what stands between them in a shell.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || "|&;<>()'\"`={}".contains(c)).filter(|word| !word.is_empty())
+}
+
 /// Returns the files that a text names, with their sizes.
 fn files_of(text: &str) -> BTreeMap<&str, u64> {
-    let words =
-        text.split(|c: char| c.is_whitespace() || "|&;<>()'\"`=".contains(c)).filter(|word| !word.is_empty());
+    // `${LOG:-app.log}`
+    let defaults = words_of(text).filter_map(|word| Some(word.split_once(":-")?.1));
+    let words = words_of(text).chain(defaults);
     let size =
         |word| std::fs::metadata(word).ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
     words.filter_map(|word| Some((word, size(word)?))).collect()

@@ -338,6 +338,8 @@ fn interpreter_of_system(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     let words: Vec<&str> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let (shell, flags) = match words.as_slice() {
         ["/usr/bin/env" | "/bin/env", shell] => (*shell, vec![]),
+        // By pelton itself, which runs it as bash does.
+        ["/usr/bin/env" | "/bin/env", "-S", "pelton", "sh"] => return Some(("bash".into(), vec![])),
         [shell] => (*shell, vec![]),
         [shell, flag] => (*shell, vec![OsString::from(flag)]),
         _ => return None,

@@ -35,6 +35,20 @@ fn a_report_holds_the_text_the_outcome_the_plan_and_the_versions() {
     assert_eq!(std::fs::read_to_string(dir.path().join("r.md")).expect("a file"), said);
 }
 
+/// As services of systemd and CI runners start their commands.
+#[test]
+fn a_report_ignores_sigpipe_where_it_is_ignored() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("s.sh"), "seq 100000 > f\nsort f | sh -c 'read x; echo $x'\n")
+        .expect("written");
+    let call = format!("trap '' PIPE; exec '{}' report --run-twice -f s.sh", env!("CARGO_BIN_EXE_pelton"));
+    let out = Command::new("bash").args(["-c", &call]).current_dir(dir.path()).env("LC_ALL", "C").output();
+    let said = text(&out.expect("bash starts").stdout);
+    for part in ["- SIGPIPE is ignored", "Broken pipe", "- sort: GNU coreutils", "bash prints the same"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
 /// pelton runs the text first, so a text that counts its runs differs, and so does its beginning.
 #[test]
 fn a_difference_is_found_in_the_shortest_part() {

@@ -11,7 +11,7 @@
 //! 98% sure       0.64…0.69 0.62…0.65
 //!
 //! ▶ helped: real and user+sys fell
-//!   Both print the same 1.2 MB and end alike in all 10 runs; files that they write are not compared.
+//!   Medians of 10 runs of each. Both print the same 1.2 MB and the same messages, and end alike.
 //! ```
 
 use pelton_record::{Change, Comparison, Direction, Growth, JudgementKind, Outputs, Run};
@@ -143,10 +143,13 @@ fn outputs(comparison: &Comparison) -> String {
     runs + &match &comparison.outputs {
         Outputs::Same { bytes, files, unsteady_files } => {
             let printed = match bytes {
-                0 => "nothing".to_owned(),
+                0 => "nothing on standard output".to_owned(),
                 bytes => format!("the same {}", units::bytes(*bytes)),
             };
-            format!("Both print {printed} and end alike{}.", left(*files, unsteady_files))
+            format!(
+                "Both print {printed} and the same messages, and end alike{}.",
+                left(*files, unsteady_files)
+            )
         }
         Outputs::Different { .. } => "Their times are shown all the same.".to_owned(),
         Outputs::Unsteady => {

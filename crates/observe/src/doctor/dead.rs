@@ -170,12 +170,12 @@ pub fn open_other_side(wait: &Wait) -> Option<String> {
             Some("end it (kill), or open the FIFO under its new name, if it has one".to_owned())
         }
         Cause::Opener { for_writing: true, .. } => Some(format!(
-            "start the reader of {path}: now, or before this writer with & behind it; who opens it by hand (`cat`) ends the wait, \
-             but takes the data from whoever reads it later"
+            "start the reader of {path} now; in a script, put & behind the command that writes, so that the script goes on to the \
+             reader. `cat {path}` ends the wait too, but takes the data"
         )),
         Cause::Opener { for_writing: false, .. } => Some(format!(
-            "start the writer of {path}: now, or before this reader with & behind it; `true > {path}` would end the wait, but with an \
-             empty input"
+            "start the writer of {path} now; in a script, put & behind the command that reads, so that the script goes on to the \
+             writer. `true > {path}` ends the wait too, with an empty input"
         )),
         _ => None,
     }
