@@ -556,7 +556,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input_scale", "baseline"], value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 
-    /// How many times to run each [default: 10, or 5 if that takes more than 20 s]
+    /// How many times to run each [default: 10, or as many as 20 s allow, but at least 5]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub runs: Option<u32>,
 

@@ -121,7 +121,7 @@ fn one_text_comes_from_standard_input() {
     let out = Command::new("bash").args(["-c", script]).env("PATH", path).output().expect("bash runs");
     let said = String::from_utf8_lossy(&out.stdout);
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let same = "Medians of 2 runs of each. Both print the same 6 B and the same messages, and end alike, and write no files in this folder, hidden ones aside.";
+    let same = "Medians of 2 runs of each. Both print the same 6 B and the same messages, and end alike, and write no files in this folder (hidden files are not compared).";
     says(&flat, &["pelton run 'seq 3 | awk '", same]);
     assert!(!said.contains("standard input"), "{said}");
 }

@@ -164,7 +164,7 @@ fn left(files: Option<u64>, unsteady: &[String]) -> String {
     let files = match files {
         None => return ". The files that they write were not compared: there are too many here".to_owned(),
         Some(0) if unsteady.is_empty() => {
-            return ", and write no files in this folder, hidden ones aside".to_owned();
+            return ", and write no files in this folder (hidden files are not compared)".to_owned();
         }
         Some(0) => String::new(),
         Some(1) => ", and write one file in this folder, with the same bytes".to_owned(),

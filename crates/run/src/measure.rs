@@ -167,13 +167,14 @@ fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<(u64,
     let was_written = kept <= sort.cost.written_bytes?;
     (is_sort && was_written && kept >= LEAST_KEPT_BYTES && kept >= given / 4).then(|| {
         let number = pipeline.numbers(row).start().to_owned();
-        let megabytes = kept / 1_000_000;
+        let megabytes = kept as f64 / 1e6;
+        let decimals = usize::from(megabytes < 10.0);
         let cure = match kept >= SLOW_KEPT_BYTES {
             true => "; `sort -S 1G` keeps up to 1 GB in memory",
-            false => ": its in and out hold them",
+            false => ", which counts as its input and output",
         };
         let note = format!(
-            "stage {number} (sort){place} wrote {megabytes} MB to temporary files and read them again{cure}"
+            "stage {number} (sort){place} wrote {megabytes:.decimals$} MB to temporary files and read them again{cure}"
         );
         (kept, note)
     })

@@ -110,7 +110,8 @@ fn data(world: &World, pid: u32, wait: &Wait, object: &str, fill: Option<Fill>) 
 fn room(world: &World, pid: u32, wait: &Wait, object: &str, fill: Option<Fill>) -> String {
     let full = match fill {
         Some(Fill { bytes, capacity_bytes: Some(capacity) }) => {
-            format!(" is full ({} of {} bytes)", count(bytes), count(capacity))
+            let full = if bytes < capacity { "has no room for the next write" } else { "is full" };
+            format!(" {full} ({} of {} bytes)", count(bytes), count(capacity))
         }
         _ => " is full".into(),
     };
