@@ -153,15 +153,24 @@ struct Text<'a> {
 impl Text<'_> {
     /// Quotes every word.
     fn planned(&self) -> OsString {
-        self.written(|out, word, _| quote(out, word, self.for_bash))
+        self.written(|out, words, _| {
+            for word in words {
+                out.push(b' ');
+                quote(out, word, self.for_bash);
+            }
+        })
     }
 
-    /// Writes every word as `"${N}"`, for words too long for one argument.
+    /// Writes the words of each stage as `"${@:FROM:COUNT}"`, for words too long for one argument.
     fn by_number(&self) -> OsString {
-        self.written(|out, _, number| out.extend_from_slice(format!("\"${{{number}}}\"").as_bytes()))
+        self.written(|out, words, from| {
+            let count = words.len();
+            out.extend_from_slice(format!(" \"${{@:{from}:{count}}}\"").as_bytes());
+        })
     }
 
-    fn written(&self, word: impl Fn(&mut Vec<u8>, &OsStr, usize)) -> OsString {
+    /// Writes the text. `command`: appends the words of a command, of which the first is the one with this number.
+    fn written(&self, command: impl Fn(&mut Vec<u8>, &[OsString], usize)) -> OsString {
         // Makes messages name the script's lines.
         let to_line = |out: &mut Vec<u8>, stage: usize| {
             let line = self.args.line.get(stage).map_or(0, |line| *line as usize);
@@ -177,25 +186,21 @@ impl Text<'_> {
         if self.args.shell_options.as_deref().is_some_and(has_pipefail) {
             out.extend_from_slice(b"set -o pipefail; ");
         }
-        let mut number = 0;
+        let mut number = 1;
         for (at, stage) in self.stages.iter().enumerate() {
             if at > 0 {
                 out.extend_from_slice(b" |");
                 to_line(&mut out, at);
             }
-            let assignments = assignments(stage);
-            for (place, text) in stage.iter().enumerate() {
-                number += 1;
+            let (assignments, words) = stage.split_at(assignments(stage));
+            for text in assignments {
+                let (name, value) = text.as_bytes().split_once_at(b'=').unwrap_or_default();
                 out.push(b' ');
-                let assigns = place < assignments;
-                match (assigns, text.as_bytes().split_once_at(b'=')) {
-                    (true, Some((name, value))) => {
-                        out.extend_from_slice(name);
-                        quote(&mut out, OsStr::from_bytes(value), self.for_bash);
-                    }
-                    _ => word(&mut out, text, number),
-                }
+                out.extend_from_slice(name);
+                quote(&mut out, OsStr::from_bytes(value), self.for_bash);
             }
+            command(&mut out, words, number + assignments.len());
+            number += stage.len();
             if let (0, Some(file)) = (at, &self.args.read) {
                 redirect(&mut out, b" <", file);
             }

@@ -300,7 +300,7 @@ fn interpreter(script: &[u8]) -> Option<(OsString, Vec<OsString>)> {
     let mut words = line.split_ascii_whitespace();
     let mut path = words.next()?;
     if path.ends_with("/env") {
-        path = words.next()?;
+        path = words.find(|word| *word != "-S")?;
     }
     let name = Path::new(path).file_name()?.as_bytes();
     is_shell(name).then(|| (OsString::from(path), words.map(OsString::from).collect()))

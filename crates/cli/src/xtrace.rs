@@ -53,6 +53,7 @@ pub fn print_as_bash(stages: &[&[OsString]], depth: u8, bash: &Path) -> io::Resu
 fn may_open_to_write(file: &Path) -> bool {
     match file.metadata() {
         Ok(metadata) => !metadata.is_dir() && machine::may_write(file),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => false,
         Err(_) => {
             let folder =
                 file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

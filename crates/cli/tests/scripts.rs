@@ -283,6 +283,11 @@ const BASH: &[Case] = &[
     case(0, "for i in 1; do grep x a | sort; echo ${PIPESTATUS[@]}; done"),
     case(0, "shopt -s lastpipe; for i in 1; do sort a | uniq; done"),
     case(0, "set -x; for i in $(sort a | uniq); do :; done"),
+    case(0, "set -e\"x\"; trap 'echo bye >&2' EXIT; for i in 1; do sort a | grep nosuch; done"),
+    case(
+        1,
+        "set -- a; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do set -- \"$@\" \"$@\"; done; cat \"$@\" | sort | uniq -c",
+    ),
     case(0, "PS4='> '; set -x; for i in 1; do sort a | uniq; done"),
     case(1, "files=(a b); for i in 1; do sort \"${files[@]}\" | uniq -c; done"),
     case(1, "files=(a 'c d'); for i in 1; do sort \"${files[@]}\" | uniq; done"),

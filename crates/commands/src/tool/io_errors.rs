@@ -61,12 +61,6 @@ pub struct WriteFailure {
 }
 
 impl WriteFailure {
-    /// Makes the failure of a stage that still had much to print when its reader ended.
-    pub fn broken_pipe() -> Self {
-        const EPIPE: i32 = 32;
-        WriteFailure { error: io::Error::from_raw_os_error(EPIPE), printed: u64::MAX, item: 0 }
-    }
-
     /// Whether a buffer was full before the end, so that the tool notices while it still prints.
     pub(crate) fn is_beyond_first_buffer(&self) -> bool {
         self.printed > STDIO_BUFFER_BYTES as u64

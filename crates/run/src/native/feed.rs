@@ -22,14 +22,6 @@ impl Feed {
         }
     }
 
-    /// Whether the kernels wanted no more before the end of an input, of which more than `bytes` had been read.
-    pub fn stopped_after(&self, bytes: u64) -> bool {
-        match self {
-            Feed::InTurn(reader) => reader.stopped_after(bytes),
-            Feed::SideBySide(_) => false,
-        }
-    }
-
     /// Reads until everything has ended or a kernel falls back.
     pub fn drive(&mut self, chain: &mut Chain, out: &mut Out) -> Fed {
         match self {

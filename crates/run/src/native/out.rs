@@ -103,10 +103,17 @@ impl Out {
         self.write_rest(bytes, 0);
     }
 
+    /// Returns how much to write at a time: as the real command does at first, if its reader may leave meanwhile.
+    fn piece_bytes(&self) -> usize {
+        const AT_FIRST: u64 = 256 << 10;
+        if self.holds_back && self.written < AT_FIRST { STDIO_BUFFER_BYTES } else { usize::MAX }
+    }
+
     /// Writes both slices, with one call if the system takes that much.
     fn write_both(&mut self, first: &[u8], second: &[u8]) {
         let mut done = 0;
-        if let (false, None, Some(file)) = (first.is_empty(), &self.failure, &mut self.file) {
+        let at_once = !first.is_empty() && self.piece_bytes() == usize::MAX;
+        if let (true, None, Some(file)) = (at_once, &self.failure, &mut self.file) {
             let both = [IoSlice::new(first), IoSlice::new(second)];
             // An error recurs below.
             done = meter::writing(|| file.write_vectored(&both)).unwrap_or(0);
@@ -127,8 +134,9 @@ impl Out {
             return;
         }
         let printed = self.written + bytes.len() as u64;
+        let mut pieces = bytes[done..].chunks(self.piece_bytes());
         if let Some(file) = &mut self.file
-            && let Err(error) = meter::writing(|| file.write_all(&bytes[done..]))
+            && let Err(error) = meter::writing(|| pieces.try_for_each(|piece| file.write_all(piece)))
         {
             self.failure = Some(WriteFailure { error, printed, item: io_errors::item(bytes) });
         }

@@ -43,8 +43,6 @@ pub struct Reader {
     ended: bool,
     /// The most bytes that it reads from a pipe at a time.
     at_most: usize,
-    /// Whether the kernels wanted no more before the inputs ended.
-    stopped: bool,
     /// The program that the first kernel may start.
     programs: Option<Arc<dyn Programs>>,
     /// The real command of each kernel, by link.
@@ -125,7 +123,6 @@ impl Reader {
             sources,
             at: 0,
             at_most: BLOCK_BYTES,
-            stopped: false,
             stage: Stage::Closed,
             block: Block::new(),
             bytes: 0,
@@ -159,11 +156,6 @@ impl Reader {
         self.failed
     }
 
-    /// Whether the kernels wanted no more before the end of an input, of which more than `bytes` had been read.
-    pub fn stopped_after(&self, bytes: u64) -> bool {
-        self.stopped && self.bytes > bytes
-    }
-
     /// Makes a reader for kernels that have been reading a pipe already, which continues as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
@@ -179,7 +171,6 @@ impl Reader {
         while self.at < self.sources.len() {
             let done = self.give(chain, out)? == Flow::Done || chain.end_input(out)? == Flow::Done;
             self.stage = Stage::Closed;
-            self.stopped = done;
             self.at = if done { self.sources.len() } else { self.at + 1 };
         }
         chain.finish(out)

@@ -29,9 +29,6 @@ pub struct Worker {
     join_stage: Option<usize>,
 }
 
-/// What a pipe holds.
-const PIPE_BYTES: u64 = 64 << 10;
-
 /// A process that took over.
 pub(super) struct Successor {
     pub(super) pid: u32,
@@ -105,7 +102,6 @@ impl Worker {
     fn end(&mut self, feed: &Feed, chain: &Chain, mut out: Out) -> i32 {
         out.flush();
         let failed = out.failure.take();
-        let has_failed = failed.is_some();
         drop(out);
         let mut last = 0;
         if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, feed) {
@@ -127,9 +123,6 @@ impl Worker {
             last = status;
             self.tell(self.native.stages.end - 1, last);
         }
-        if has_failed && feed.stopped_after(PIPE_BYTES) {
-            self.complain_of_broken_pipes();
-        }
         for Successor { pid, stage, status } in std::mem::take(&mut self.children) {
             let reaped = wait::reap(pid);
             let real = reaped.as_ref().map_or(127, |(ended, _)| ended.status());
@@ -141,20 +134,6 @@ impl Worker {
             last = status;
         }
         last
-    }
-
-    /// Prints what the stages before the last one say where SIGPIPE is ignored: their reader has ended, and a pipe would
-    /// not have held what they still had to print.
-    fn complain_of_broken_pipes(&mut self) {
-        if !startup::sigpipe_was_ignored() {
-            return;
-        }
-        let before_last = self.native.members.len() - 1;
-        for at in (0..before_last).rev() {
-            let (message, status) = self.native.members[at].caller.write_error(&WriteFailure::broken_pipe());
-            let _ = std::io::stderr().write_all(message.as_bytes());
-            self.tell(self.native.stages.start + at, status);
-        }
     }
 
     /// Returns the message and status for output that cannot be written. EPIPE is an error if SIGPIPE is ignored.

@@ -120,7 +120,8 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
         |(before, _): &(&str, &str)| before.is_empty() || before.ends_with(blank) || before.ends_with('\\');
     for (_, after) in whole_words(text, "set").filter(is_word) {
         let command = after.split(['\n', ';', '&', '|', ')', '`']).next().unwrap_or_default();
-        let mut rest = command.split(blank).filter(|word| !word.is_empty());
+        let command = command.replace(['"', '\'', '\\'], "");
+        let mut rest = command.split_whitespace();
         while let Some(option) = rest.next().filter(|word| word.starts_with(['-', '+', '$']) && *word != "--")
         {
             effects.take(option, &mut rest)?;

@@ -11,6 +11,7 @@ use crate::environ::Environment;
 use pelton_record::Span;
 use pelton_syntax::{Command, CompoundKind, Nested, Reason, Redirect, RedirectKind, Stage};
 use pelton_sys::startup;
+use std::path::Path;
 
 /// How calls keep out of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +52,17 @@ pub fn traced(
         return Ok(None);
     }
     let names: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    if names.contains(&"trap") {
+        return Err("tracing, and a trap, which may run while a call keeps out of the trace".into());
+    }
     for name in ["PS4", "BASH_XTRACEFD"] {
         if names.contains(&name) || environment.get(name).is_some() {
             return Err(format!("tracing with `{name}`"));
         }
     }
-    if !startup::was_open(2) || text.contains("2>&-") {
+    let may_close =
+        |sign: &str| text.split(sign).skip(1).any(|after| !after.starts_with(|c: char| c.is_ascii_digit()));
+    if !startup::was_open(2) || may_close("2>&") || may_close("2<&") {
         return Err("tracing to a standard error that may be closed".into());
     }
     // The shell shows how deep a command stands in `$(…)` by as many `+`.
@@ -70,7 +76,12 @@ pub fn traced(
             || text.contains(&format!("{fd}<"))
             || text.contains(&format!("&{fd}"))
     };
-    let descriptor = (3..=9).rev().find(|fd| !uses(fd)).ok_or("tracing, and every descriptor in use")?;
+    let is_open = |fd: &u8| Path::new("/proc/self/fd").join(fd.to_string()).symlink_metadata().is_ok();
+    let descriptor = (3..=9)
+        .rev()
+        .filter(|fd| !is_open(fd))
+        .find(|fd| !uses(fd))
+        .ok_or("tracing, and every descriptor in use")?;
     Ok(Some(Traced {
         descriptor,
         as_written: found.iter().flat_map(|one| shown_as_written(one, found, text)).collect(),
