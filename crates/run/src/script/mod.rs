@@ -280,7 +280,7 @@ fn consider(
         return (vec![], Some("the shell's `time`, which reports on it".into()));
     }
     if writer.traced.as_ref().is_some_and(|traced| traced.shows_text_of(found)) {
-        return (vec![], Some("tracing, which shows its text".into()));
+        return (vec![], Some("tracing: bash shows this text as it is written".into()));
     }
     let last = pipeline.stages.len() - 1;
     let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())

@@ -53,7 +53,7 @@ pub fn traced(
     }
     let names: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     if names.contains(&"trap") {
-        return Err("tracing, and a trap, which may run while a call keeps out of the trace".into());
+        return Err("tracing and a trap: what that prints while a call runs would be lost".into());
     }
     for name in ["PS4", "BASH_XTRACEFD"] {
         if names.contains(&name) || environment.get(name).is_some() {
@@ -81,7 +81,7 @@ pub fn traced(
         .rev()
         .filter(|fd| !is_open(fd))
         .find(|fd| !uses(fd))
-        .ok_or("tracing, and every descriptor in use")?;
+        .ok_or("tracing, while the script uses all descriptors from 3 to 9")?;
     Ok(Some(Traced {
         descriptor,
         as_written: found.iter().flat_map(|one| shown_as_written(one, found, text)).collect(),
