@@ -5,8 +5,7 @@ use pelton_record::Run;
 use pelton_run::{Environment, Launches, Plan};
 use pelton_syntax::Dialect;
 use pelton_sys::follow::LinePlace;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
 
 /// A script, and how its shell runs it.
 pub struct Scripted {
@@ -45,11 +44,6 @@ impl Scripted {
     /// `./script.sh …` or `bash script.sh …`.
     fn of_words(words: &[OsString], environment: &Environment) -> Option<Self> {
         let called = CalledScript::of(words, environment)?;
-        let name = called.file.file_name().map(OsStr::as_bytes);
-        if name.is_some_and(|name| pelton_commands::lookup(name).is_some()) {
-            // Some tools are scripts (`zcat`), whose lines are not the user's.
-            return None;
-        }
         let text = std::fs::read_to_string(called.file).ok()?;
         let shell = source::find_shell(&called.shell, environment).ok()?;
         let place = LinePlace::find(&shell.path);

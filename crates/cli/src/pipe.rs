@@ -169,7 +169,7 @@ impl Text<'_> {
         })
     }
 
-    /// Writes the text. `command`: appends the words of a command, of which the first is the one with this number.
+    /// Writes the text. `command` appends the words of a command; it gets their place among all words, from 1.
     fn written(&self, command: impl Fn(&mut Vec<u8>, &[OsString], usize)) -> OsString {
         // Makes messages name the script's lines.
         let to_line = |out: &mut Vec<u8>, stage: usize| {
@@ -217,7 +217,7 @@ impl Text<'_> {
 }
 
 /// Quotes a word: for bash without newlines, which would count as lines of the script.
-fn quote(out: &mut Vec<u8>, word: &OsStr, for_bash: bool) {
+pub fn quote(out: &mut Vec<u8>, word: &OsStr, for_bash: bool) {
     out.push(b'\'');
     for byte in word.as_bytes() {
         match byte {

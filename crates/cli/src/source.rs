@@ -64,10 +64,6 @@ impl Source {
     /// `sort` or `grep` is a script around the real one.
     pub fn called_script(&self, environment: &Environment) -> Option<Source> {
         let words = self.words()?;
-        let name = Path::new(words.first()?).file_name()?.as_bytes();
-        if pelton_commands::lookup(name).is_some() {
-            return None;
-        }
         CalledScript::of(&words, environment)?.resolve(environment)
     }
 
@@ -105,6 +101,10 @@ impl<'a> CalledScript<'a> {
             let file = Path::new(file).to_owned();
             let script = CalledScript { file, shell: first.clone(), flags: vec![], arguments };
             return script.is_plain_file().then_some(script);
+        }
+        // Some tools are scripts (`zcat`), and none of the user's.
+        if pelton_commands::lookup(named).is_some() {
+            return None;
         }
         let exec = pelton_run::command(words, environment).ok()?;
         let file = Path::new(OsStr::from_bytes(exec.path.as_bytes())).to_owned();

@@ -69,12 +69,11 @@ fn shown(word: &[u8], bash: &Path) -> io::Result<Vec<u8>> {
     match word {
         b"" => Ok(b"''".to_vec()),
         b"'" => Ok(b"\\'".to_vec()),
-        _ if is_special(word) => Ok([
-            b"'",
-            word.split(|byte| *byte == b'\'').collect::<Vec<_>>().join(&b"'\\''"[..]).as_slice(),
-            b"'",
-        ]
-        .concat()),
+        _ if is_special(word) => {
+            let mut quoted = Vec::new();
+            pipe::quote(&mut quoted, OsStr::from_bytes(word), false);
+            Ok(quoted)
+        }
         _ if word.iter().all(|byte| matches!(byte, 0x20..=0x7e)) => Ok(word.to_vec()),
         _ => shown_by_bash(word, bash),
     }

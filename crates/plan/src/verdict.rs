@@ -16,14 +16,16 @@ pub(crate) fn verdicts<'a>(
         Ok(&accepted.facts)
     };
     let mut verdicts: Vec<Accept<&'a Facts>> = candidates.iter().enumerate().map(judge).collect();
-    if surroundings.pipefail {
-        let reason = "a status under pipefail depends on how much is read before the end";
+    if surroundings.pipefail || surroundings.ignores_sigpipe {
+        let reason = match surroundings.pipefail {
+            true => "a status under pipefail depends on how much is read before the end",
+            false => {
+                "SIGPIPE is ignored, and what is complained of depends on how much is read before the end"
+            }
+        };
         keep_statuses(candidates, &mut verdicts, reason);
     }
     if surroundings.ignores_sigpipe {
-        let reason =
-            "SIGPIPE is ignored, and what is complained of depends on how much is read before the end";
-        keep_statuses(candidates, &mut verdicts, reason);
         keep_complaints(candidates, &mut verdicts, surroundings.prints_to_a_stranger);
     }
     keep_shared_input(candidates, &mut verdicts);

@@ -155,6 +155,9 @@ pub enum OverParts {
     },
 }
 
+/// How much head, tail and tr of coreutils read at a time, in bytes: `BUFSIZ` of the C library.
+pub(crate) const BUFSIZ_BYTES: usize = 8192;
+
 /// How a command reads its input.
 #[derive(Clone, Debug, Default)]
 pub struct InputFacts {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::Family;
 use crate::tool::cost::Rate;
 use crate::tool::detect::Probe;
+use crate::tool::facts::BUFSIZ_BYTES;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
@@ -199,9 +200,8 @@ impl Head {
 
 impl Command for Head {
     fn facts(&self) -> Facts {
-        const READ_BYTES: usize = 8192;
         let counted = self.bytes && !self.but_last;
-        let read_bytes = if counted { READ_BYTES.min(self.count as usize) } else { READ_BYTES };
+        let read_bytes = if counted { BUFSIZ_BYTES.min(self.count as usize) } else { BUFSIZ_BYTES };
         let again = !self.but_last && self.inputs == [Input::Stdin] && self.headers != Headers::Always;
         Facts {
             over_parts: if again { OverParts::ReadAgain } else { OverParts::Unknown },

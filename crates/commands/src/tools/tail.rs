@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::Family;
 use crate::tool::cost::Rate;
 use crate::tool::detect::Probe;
+use crate::tool::facts::BUFSIZ_BYTES;
 use crate::tool::grammar::Grammar;
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
@@ -217,7 +218,7 @@ impl Command for Tail {
             record_end: self.line_end,
             input: InputFacts {
                 needed_end: Some(needed_end),
-                pipe_read_bytes: Some(8192),
+                pipe_read_bytes: Some(BUFSIZ_BYTES),
                 ..InputFacts::default()
             },
             output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },

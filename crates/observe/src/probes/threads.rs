@@ -31,10 +31,10 @@ const ONE_CORE: std::ops::RangeInclusive<f64> = 0.60..=1.15;
 const ALONE: f64 = 0.80;
 /// Minimum share of active threads' samples that are waits for a shared lock.
 const LOCKED: f64 = 0.25;
-/// Threads that take turns wait for this share of their samples each, and use this share of all CPU time
-/// together. Threads of a pool without work (a virtual machine's compilers) wait on one word too, while others
-/// compute.
+/// A thread takes turns if waits for a shared lock are at least this share of its samples.
 const WAITS_TOO: f64 = 0.10;
+/// Threads that take turns use at least this share of all CPU time together. Threads of a pool without work (a
+/// virtual machine's compilers) wait on one word too, while others compute.
 const TOGETHER: f64 = 0.80;
 /// Maximum share of samples with two threads running or runnable although they take turns: during a handover.
 const TWO_AT_ONCE: f64 = 0.2;

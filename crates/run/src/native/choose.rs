@@ -118,7 +118,8 @@ pub fn plan_pipeline(
         .map(|(at, stage)| understand(stage, position(at), around, detector))
         .unzip();
     let ignores_sigpipe = startup::sigpipe_was_ignored();
-    if pipefail || ignores_sigpipe {
+    let shows_early_ends = pipefail || ignores_sigpipe;
+    if shows_early_ends {
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
         for (candidate, stage) in candidates.iter_mut().zip(stages) {
             candidate.ends_without_reading = ends_without_reading(stage, dialect);
@@ -149,13 +150,12 @@ pub fn plan_pipeline(
     }
     let prints = candidates[0].facts().and_then(|facts| facts.output.bytes);
     let input_bytes = prints.or_else(|| files.first().and_then(|files| files.and_then(Files::bytes)));
-    let last_redirections =
-        accepted.last().and_then(Option::as_ref).map(|stage| stage.redirections.as_slice());
+    let last = accepted.last().and_then(Option::as_ref).filter(|_| ignores_sigpipe);
     let surroundings = pelton_plan::Surroundings {
         pipefail,
         ignores_sigpipe,
-        prints_to_a_stranger: last_redirections
-            .is_some_and(|own| files::prints_to_a_stranger(own, Position { first: false, last: true })),
+        prints_to_a_stranger: last
+            .is_some_and(|last| files::prints_to_a_stranger(&last.redirections, position(stages.len() - 1))),
         locale,
     };
     let mut planned = pelton_plan::plan(candidates, &surroundings, switches);
@@ -180,7 +180,7 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let holds_back = (pipefail || ignores_sigpipe)
+                        let holds_back = shows_early_ends
                             && into_pipe
                             && native.last().standard_output == StandardOutput::Buffered;
                         let reads_at_most = may_have_enough(&planned.stages[range.clone()])

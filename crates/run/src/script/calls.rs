@@ -44,6 +44,13 @@ pub struct Edit {
     pub stages: usize,
 }
 
+impl Edit {
+    /// Makes an edit that only adds text, at `at`.
+    pub fn insertion(at: usize, text: String, stages: usize) -> Self {
+        Edit { span: Span::new(at, at), text, stages }
+    }
+}
+
 /// The characters of file names that bash neither splits, with any usual `IFS`, nor matches with other names. Without
 /// ranges, which depend on the locale.
 const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+@%=-";
@@ -56,10 +63,11 @@ impl Writer<'_> {
     pub fn single(&self, stage: &Stage, of: &Nested) -> Result<Vec<Edit>, String> {
         let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[], false, of);
         refuse_escapes(&beginning, of)?;
-        let edit = |at: usize, text: String, stages: usize| Edit { span: Span::new(at, at), text, stages };
-        let Some(traced) = &self.traced else { return Ok(vec![edit(stage.span.start, beginning, 1)]) };
+        let Some(traced) = &self.traced else {
+            return Ok(vec![Edit::insertion(stage.span.start, beginning, 1)]);
+        };
         let (before, after) = traced.around(&beginning);
-        Ok(vec![edit(stage.span.start, before, 1), edit(stage.span.end, after, 0)])
+        Ok(vec![Edit::insertion(stage.span.start, before, 1), Edit::insertion(stage.span.end, after, 0)])
     }
 
     /// Makes one call of these adjacent stages of a pipeline. `from_first`: whether its first stage is among them.
@@ -79,7 +87,7 @@ impl Writer<'_> {
             }
             (beginning, after) = traced.around(&beginning);
         }
-        let mut edits = vec![Edit { span: Span::new(span.start, span.start), text: beginning, stages: 1 }];
+        let mut edits = vec![Edit::insertion(span.start, beginning, 1)];
         for pair in stages.windows(2) {
             let gap = Span::new(pair[0].span.end, pair[1].span.start);
             let lines = lines(gap.of(self.text)).ok_or("what stands between two stages")?;
@@ -92,10 +100,10 @@ impl Writer<'_> {
         // In the background, bash redirects the input of a command to `/dev/null`, but not the input of a pipeline.
         let keeps_input = is_bash && of.background && from_first;
         if keeps_input {
-            edits.push(Edit { span: Span::new(span.end, span.end), text: " <&0".to_owned(), stages: 0 });
+            edits.push(Edit::insertion(span.end, " <&0".to_owned(), 0));
         }
         if !after.is_empty() {
-            edits.push(Edit { span: Span::new(span.end, span.end), text: after, stages: 0 });
+            edits.push(Edit::insertion(span.end, after, 0));
         }
         let files = redirects.iter().filter_map(|redirect| option_and_file(redirect)).map(|(_, file)| file);
         let split: Vec<&Word> = files.filter(|file| expands_unquoted(file.span.of(self.text))).collect();
@@ -145,8 +153,8 @@ impl Writer<'_> {
             true if self.is_alone(of) => (format!("{test} && exec {call} <<< {word}; "), ""),
             true => return None,
         };
-        let edit = |at: usize, text: String, stages: usize| Edit { span: Span::new(at, at), text, stages };
-        Some(vec![edit(from, before, 1 + stages.len()), edit(to, after.to_owned(), 0)])
+        let called = 1 + stages.len();
+        Some(vec![Edit::insertion(from, before, called), Edit::insertion(to, after.to_owned(), 0)])
     }
 
     /// Returns the edits that let bash cut a name in a `$(…)` without a program; `None` if it does anything else.
@@ -195,8 +203,8 @@ impl Writer<'_> {
         let names: String = names.iter().map(|name| format!("{}:", name.span.of(self.text))).collect();
         let before = format!("case \"{names}\" in (:*|*::*|*{too_many}|*[!:{PLAIN}]*) ");
         Ok(vec![
-            Edit { span: Span::new(span.start, span.start), text: before, stages },
-            Edit { span: Span::new(span.end, span.end), text: format!(";; (*) {call};; esac"), stages: 0 },
+            Edit::insertion(span.start, before, stages),
+            Edit::insertion(span.end, format!(";; (*) {call};; esac"), 0),
         ])
     }
 

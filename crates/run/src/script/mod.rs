@@ -151,7 +151,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         assigned: &assigned,
     };
     let names_path = all.contains("PATH");
-    let traced = traced::traced(&all, &manner, environment, &found, &functions)?;
+    let traced = traced::traced(&all, &names, &manner, environment, &found, &functions)?;
     if traced.is_some() && !sourced.files.is_empty() && !own_functions.is_empty() {
         return Err("tracing, and functions that sourced files may call".into());
     }

@@ -10,7 +10,6 @@
 use super::calls::Edit;
 use super::outlook::Outlook;
 use super::stages::Judge;
-use pelton_record::Span;
 use pelton_syntax::{Nested, Stage, Word};
 
 /// Returns the edits that let bash cut the name first; `None` if the command is something else. The command must be all of a
@@ -55,7 +54,7 @@ pub fn in_the_shell(
         }
     };
     let at = stage.span.start;
-    Some(vec![Edit { span: Span::new(at, at), text: format!("{text} || "), stages: 0 }])
+    Some(vec![Edit::insertion(at, format!("{text} || "), 0)])
 }
 
 /// Writes that a variable is not empty and matches none of these patterns.

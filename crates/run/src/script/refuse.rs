@@ -283,6 +283,25 @@ mod tests {
     }
 
     #[test]
+    fn tracing_is_noticed_however_it_is_written() {
+        for text in [
+            "set -x",
+            "set -eux -o pipefail",
+            "set -o xtrace",
+            "shopt -so xtrace",
+            "\\set -x",
+            "set \\-x",
+            "set \\\n -x",
+            "set -e\"x\"",
+            "'set' '-x'",
+        ] {
+            assert!(manner(text, &[], Known::default()).is_ok_and(|effects| effects.xtrace), "{text}");
+        }
+        assert!(manner("a", &["-ex".into()], Known::default()).is_ok_and(|effects| effects.xtrace));
+        assert!(manner("set -e\n-x", &[], Known::default()).is_ok_and(|effects| !effects.xtrace));
+    }
+
+    #[test]
     fn scripts_may_know_their_file() {
         for text in ["echo $BASH_SOURCE", "echo ${FUNCNAME[0]} $-", "caller"] {
             assert!(of(text).is_err(), "{text}");

@@ -37,12 +37,13 @@ impl Traced {
     }
 }
 
-/// Returns how calls keep out of the trace; `None` if nothing is traced.
+/// Returns how calls keep out of the trace; `None` if nothing is traced. `names`: whatever in the text may be a name.
 ///
 /// # Errors
 /// The reason why no call would show what the shell does.
 pub fn traced(
     text: &str,
+    names: &[&str],
     effects: &ShellEffects,
     environment: &Environment,
     found: &[Nested],
@@ -51,7 +52,6 @@ pub fn traced(
     if !effects.xtrace {
         return Ok(None);
     }
-    let names: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     if names.contains(&"trap") {
         return Err("tracing and a trap: what that prints while a call runs would be lost".into());
     }

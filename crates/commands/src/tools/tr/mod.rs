@@ -7,6 +7,7 @@ mod sets;
 use crate::Family;
 use crate::tool::cost::{self, LineLength, Rate};
 use crate::tool::detect::Probe;
+use crate::tool::facts::BUFSIZ_BYTES;
 use crate::tool::grammar::{Grammar, Role};
 use crate::tool::io_errors::{self, Caller, IoErrors, StandardOutput, Unreadable};
 use crate::tool::row::{Acceptor, InProcess, Tool, always};
@@ -223,7 +224,7 @@ pub fn accept(args: &[Vec<u8>], context: &Context) -> Accept<Box<dyn Command>> {
 
 impl Command for Tr {
     fn facts(&self) -> Facts {
-        let input = InputFacts { pipe_read_bytes: Some(8192), ..InputFacts::default() };
+        let input = InputFacts { pipe_read_bytes: Some(BUFSIZ_BYTES), ..InputFacts::default() };
         if self.squeezed.is_empty() {
             return Facts { input, ..Facts::of_map(&self.map) };
         }
