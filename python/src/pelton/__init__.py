@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
 
 __version__ = "0.2.0"
 
@@ -52,6 +53,8 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import aio, records
     from ._binary import path as binary_path
     from ._errors import (

@@ -9,11 +9,15 @@ import os
 import signal
 import subprocess
 from dataclasses import dataclass
-from typing import Any, List, Optional, Tuple
 
 from . import _lifetime
 from ._binary import path as binary_path
 from ._lifetime import ChildProcess
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, List, Optional, Tuple
 
 __all__ = ["BufferProcess", "OwnedFile", "StreamStats", "pipe_through"]
 

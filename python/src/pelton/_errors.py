@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from typing import Any
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "PeltonError",

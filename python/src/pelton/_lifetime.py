@@ -13,7 +13,11 @@ import signal
 import threading
 import time
 from types import FrameType
-from typing import Any, Dict, List, Optional, Tuple
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
 
 __all__ = ["ChildProcess", "DeferredInterrupt", "creation", "keep_from_forks", "release"]
 

@@ -6,22 +6,7 @@ import itertools
 import os
 import pickle
 import sys
-from typing import (
-    IO,
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Generic,
-    Iterable,
-    Iterator,
-    Literal,
-    Optional,
-    Sequence,
-    TypeVar,
-    Union,
-    cast,
-    overload,
-)
+from collections.abc import Iterator
 
 from ._pmap_code import dump
 from ._pmap_engine import Engine, Jobs
@@ -32,18 +17,27 @@ from ._pmap_stats import PmapStats
 
 __all__ = ["Map", "PmapStats", "pfilter", "pfold", "pmap"]
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-Value = TypeVar("Value")
-
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import IO, Any, Callable, Iterable, Literal, Optional, Sequence, TypeVar, Union, overload
+
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
+    Value = TypeVar("Value")
     # A file is read by lines, each with its newline, as bytes.
     LineFile = Union["os.PathLike[str]", "os.PathLike[bytes]", IO[bytes]]
-Start = Literal["forkserver", "fork"]
-Auto = Union[int, Literal["auto"]]
+    Start = Literal["forkserver", "fork"]
+    Auto = Union[int, Literal["auto"]]
+else:
+    Result = object
+
+    def overload(declaration):
+        """Leaves the name to the last definition, as `typing.overload` does."""
+        return declaration
 
 
-class Map(Generic[Result]):
+class Map(Iterator[Result]):
     """Iterates over the results of `pmap` or `pfilter`. May be used in a `with` statement.
 
     Nothing is started before the first result is asked for. Workers end with the last result, with
@@ -229,15 +223,15 @@ def pfold(
     >>> pfold(operator.add, range(1000), 0)
     499500
     """
-    join = combine or cast(Callable[[Value, Value], Value], fn)
-    value = pickle.loads(pickle.dumps(initial, 5))
+    join: Callable[[Any, Any], Any] = combine or fn
+    value: Value = pickle.loads(pickle.dumps(initial, 5))
     parts: Map[Value] = _map("fold", fn, items, jobs, True, chunk, start, progress, initial)
     with parts:
         for part in parts:
             value = join(value, part)
     if on_stats is not None:
         on_stats(parts.stats)
-    return cast(Value, value)
+    return value
 
 
 def _map(

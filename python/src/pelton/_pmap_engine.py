@@ -13,7 +13,6 @@ import select
 import time
 import weakref
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, List, Optional, Sequence, Union
 
 from . import _pmap_worker
 from ._lifetime import DeferredInterrupt
@@ -24,6 +23,11 @@ from ._pmap_start import Death, Link, Starter, set_up
 from ._pmap_stats import PmapStats
 from ._pmap_wire import AT, CAREFUL, ERROR, NOTHING, RESULT, UNREADABLE, Encoded, Frame, decode
 from ._pmap_worker import COUNTS, INDEX
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Deque, Dict, Iterator, List, Optional, Sequence, Union
 
 __all__ = ["Engine", "Jobs"]
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import signal
-from typing import Any, Optional, Tuple
 
 from ._errors import PeltonError
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Tuple
 
 __all__ = ["ItemError", "WorkerDied"]
 

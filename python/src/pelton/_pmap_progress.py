@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
-from typing import Any, Optional
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 __all__ = ["Progress"]
 
@@ -52,6 +55,8 @@ class Progress:
             else:
                 self._handle.update({"text/plain": text}, raw=True)
             return
+        import shutil
+
         width = shutil.get_terminal_size().columns - 1
         clear = "\x1b[K" if os.environ.get("TERM") != "dumb" else ""
         sys.stderr.write(f"\r{text[:width]}{clear}")

@@ -6,15 +6,18 @@ import io
 import itertools
 import os
 import stat
+import sys
 import time
-from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, List, Optional
 
 from . import _lifetime
-from ._buffer import OwnedFile
 from ._lifetime import wait_readable
 from ._pmap_wire import BLOCK, ITEMS, NOTHING, PICKLED, RANGE, Encoded, encode
 from ._pmap_worker import EXTENT
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterable, Iterator, List, Optional
 
 __all__ = ["Chunk", "Source", "open_source"]
 
@@ -34,19 +37,18 @@ _ITEMS_MAX = 1 << 17
 _READ_BYTES = 256 << 10
 
 
-@dataclass
 class Chunk:
     """A part of the input, kept until its results are there."""
 
-    number: int
-    kind: int
-    encoded: Encoded
-    # How much it is, in the units in which the source counts: items or bytes.
-    size: int
-    position: str
-    first: Optional[int] = None
-    items: Optional[List[Any]] = None
-    deaths: int = 0
+    __slots__ = ("number", "kind", "encoded", "size", "position", "first", "items", "deaths")
+
+    def __init__(self, number: int, kind: int, encoded: Encoded, size: int, position: str) -> None:
+        self.number, self.kind, self.encoded, self.position = number, kind, encoded, position
+        # How much it is, in the units in which the source counts: items or bytes.
+        self.size = size
+        self.first: Optional[int] = None
+        self.items: Optional[List[Any]] = None
+        self.deaths = 0
 
 
 class Sizes:
@@ -256,7 +258,9 @@ def _checked(chunk: Any) -> int:
 def _is_plain_file(items: Any) -> bool:
     """Whether the bytes of `items` are those of its descriptor: not so for a GzipFile."""
     raw = items.raw if type(items) is io.BufferedReader else items
-    return type(raw) in (io.FileIO, OwnedFile) and raw.readable()
+    # Nobody has a file of a `Popen` before its module is imported, which takes time.
+    buffer = sys.modules.get("pelton._buffer")
+    return type(raw) in (io.FileIO, buffer and buffer.OwnedFile) and raw.readable()
 
 
 def _open_file(file: Any, fixed: Optional[int], is_borrowed: bool) -> Source:

@@ -9,11 +9,15 @@ import subprocess
 import sys
 import time
 from collections import deque
-from typing import Any, Deque, Dict, List, NamedTuple, Optional
 
 from . import _lifetime, _pmap_worker
 from ._lifetime import ChildProcess, wait_readable
 from ._pmap_wire import Encoded, Reader, Writer, NOTHING, SETUP
+
+# `typing` takes longer to import than all the rest, and only type checkers need it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Deque, Dict, List, Optional
 
 __all__ = ["Death", "Forker", "Link", "Server"]
 
@@ -21,11 +25,13 @@ _PATIENCE = 5.0
 _BUFFER_BYTES = 1 << 20
 
 
-class Death(NamedTuple):
+class Death:
     """How a worker ended."""
 
-    returncode: int
-    memory_max_bytes: int
+    __slots__ = ("returncode", "memory_max_bytes")
+
+    def __init__(self, returncode: int, memory_max_bytes: int) -> None:
+        self.returncode, self.memory_max_bytes = returncode, memory_max_bytes
 
 
 class Link:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
 
 __all__ = ["PmapStats"]
 
@@ -18,7 +21,6 @@ def gil_is_off() -> bool:
     return enabled is not None and not enabled()
 
 
-@dataclass
 class PmapStats:
     """Holds the figures of a `pmap`, `pfilter` or `pfold`. They grow while it runs.
 
@@ -57,8 +59,23 @@ class PmapStats:
     seconds_consumer: float = 0.0
     bytes_sent: int = 0
     bytes_received: int = 0
-    free_threaded: bool = field(default_factory=gil_is_off)
-    _started: float = field(default=0.0, repr=False)
+    free_threaded: bool = False
+    _started: float = 0.0
+
+    # Not a dataclass: `dataclasses` takes longer to import than all that `pmap` needs.
+    def __init__(self, **figures: Any) -> None:
+        self.free_threaded = gil_is_off()
+        for name, value in figures.items():
+            if name not in self.__annotations__:
+                raise TypeError(f"PmapStats has no figure {name!r}")
+            setattr(self, name, value)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Returns the figures by name."""
+        return {name: getattr(self, name) for name in self.__annotations__ if name != "_started"}
+
+    def __repr__(self) -> str:
+        return f"PmapStats({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
 
     def _share(self, seconds: float) -> float:
         whole = self.seconds_fn + self.seconds_pickling + self.seconds_waiting

@@ -56,7 +56,7 @@ TOLD = struct.Struct("<cIiQ")
 is_worker = False
 
 # How much of a file is read at once, and how much to find the end of a line.
-PIECE_BYTES = 256 << 10
+PIECE_BYTES = 32 << 10
 MORE_BYTES = 4 << 10
 _ITEM_TEXT_MAX = 200
 
