@@ -159,6 +159,22 @@ fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
 /// Returns the variables that always have the same value: those of the command line that the program never changes, and those
 /// to which only BEGIN gives a value, before anything uses them.
 fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
+    let changes = changes(program);
+    let is_given = |name: &str| line.variables.iter().any(|(given, _)| given == name);
+    let first = first_values(program)
+        .filter(|(name, _)| changes.get(name) == Some(&1) && !is_given(name) && !is_special(name))
+        .map(|(name, value)| (name.to_owned(), value));
+    first.chain(unchanged(line, program)).collect()
+}
+
+/// Returns the variables of the command line that the program never changes.
+pub(super) fn unchanged(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
+    let changes = changes(program);
+    line.variables.iter().filter(|(name, _)| !changes.contains_key(name.as_str())).cloned().collect()
+}
+
+/// Returns the variables that the program changes, and in how many places.
+fn changes(program: &Program) -> BTreeMap<&str, usize> {
     let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut change = |name| *changes.entry(name).or_default() += 1;
     every_expr(program, &mut |expr| {
@@ -178,12 +194,7 @@ fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
             change(name);
         }
     });
-    let is_given = |name: &str| line.variables.iter().any(|(given, _)| given == name);
-    let first = first_values(program)
-        .filter(|(name, _)| changes.get(name) == Some(&1) && !is_given(name) && !is_special(name))
-        .map(|(name, value)| (name.to_owned(), value));
-    let unchanged = line.variables.iter().filter(|(name, _)| !changes.contains_key(name.as_str())).cloned();
-    first.chain(unchanged).collect()
+    changes
 }
 
 /// Returns the strings that BEGIN gives to variables before anything uses them.

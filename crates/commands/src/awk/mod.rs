@@ -19,6 +19,7 @@ mod code;
 mod compile;
 mod compile_expr;
 mod compile_made;
+mod constant_variables;
 mod deterministic;
 mod effects;
 mod environment;
@@ -256,8 +257,9 @@ fn accept_as(
     let dialect = Dialect::of(context)?;
     rules::follow(dialect.rules(locale));
     let mut line = arguments::parse(args, dialect, lookup)?;
-    let program = parse::parse(&line.program, dialect)?;
+    let mut program = parse::parse(&line.program, dialect)?;
     line.set_from_the_start(&program)?;
+    constant_variables::put_in_place(&mut program, &line);
     if !locale.plain_case && (changes_case(&program) || dialect.is_gawk() && formats_uppercase(&program)) {
         return Declined::because("upper and lower case in this locale");
     }

@@ -381,7 +381,90 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Returns its subexpressions, to be exchanged.
+    pub(super) fn parts_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Expr::Number(_) | Expr::Text(_) | Expr::Regex(_) | Expr::Name(_) | Expr::LengthAlone => {
+                Vec::new()
+            }
+            Expr::Field(part) | Expr::Negate(part) | Expr::Plus(part) | Expr::Not(part) => vec![part],
+            Expr::Step { place, .. } => vec![place],
+            Expr::Element(_, parts)
+            | Expr::In(parts, _)
+            | Expr::Group(parts)
+            | Expr::Builtin(_, parts)
+            | Expr::Call(_, parts)
+            | Expr::Getline(parts) => parts.iter_mut().collect(),
+            Expr::Assign(left, right)
+            | Expr::Update(_, left, right)
+            | Expr::Arith(_, left, right)
+            | Expr::Compare(_, left, right)
+            | Expr::Match { text: left, regex: right, .. }
+            | Expr::And(left, right)
+            | Expr::Or(left, right)
+            | Expr::Concat(left, right) => vec![left, right],
+            Expr::If(test, yes, no) => vec![test, yes, no],
+        }
+    }
+}
+
+impl Program {
+    /// Returns its expressions that stand in no other one, to be exchanged.
+    pub(super) fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        let Program { begin, rules, end, functions, .. } = self;
+        let mut found = Vec::new();
+        let mut statements: Vec<&mut Statement> = begin.iter_mut().chain(end).flatten().collect();
+        for Rule { pattern, action, .. } in rules {
+            match pattern {
+                Pattern::Always => {}
+                Pattern::When(test) => found.push(test),
+                Pattern::Range(first, last) => found.extend([first, last]),
+            }
+            statements.extend(action);
+        }
+        statements.extend(functions.iter_mut().flat_map(|function| &mut function.body));
+        while let Some(statement) = statements.pop() {
+            let (expressions, inner) = statement.parts_mut();
+            found.extend(expressions);
+            statements.extend(inner);
+        }
+        found
+    }
+}
+
 impl Statement {
+    /// Returns its expressions and statements, to be exchanged.
+    fn parts_mut(&mut self) -> (Vec<&mut Expr>, Vec<&mut Statement>) {
+        match self {
+            Statement::Expr(expr) => (vec![expr], Vec::new()),
+            Statement::Print(args, to) | Statement::Printf(args, to) => {
+                (args.iter_mut().chain(to.iter_mut().map(|to| &mut to.to)).collect(), Vec::new())
+            }
+            Statement::If(test, yes, no) => {
+                (vec![test], std::iter::once(&mut **yes).chain(no.as_deref_mut()).collect())
+            }
+            Statement::While(test, body) | Statement::Do(body, test) => (vec![test], vec![body]),
+            Statement::For(first, test, step, body) => {
+                let ends = first.as_deref_mut().into_iter().chain(step.as_deref_mut());
+                (test.iter_mut().collect(), ends.chain([&mut **body]).collect())
+            }
+            Statement::ForIn(_, _, body) => (Vec::new(), vec![body]),
+            Statement::Switch(value, cases) => {
+                (vec![value], cases.iter_mut().map(|case| &mut case.body).collect())
+            }
+            Statement::Block(body) => (Vec::new(), body.iter_mut().collect()),
+            Statement::Delete(_, index) => (index.iter_mut().flatten().collect(), Vec::new()),
+            Statement::Exit(value) | Statement::Return(value) => (value.iter_mut().collect(), Vec::new()),
+            Statement::Line(_)
+            | Statement::SortedIn(_)
+            | Statement::Next
+            | Statement::NextFile
+            | Statement::Break
+            | Statement::Continue => (Vec::new(), Vec::new()),
+        }
+    }
+
     /// Whether what follows is not executed for the record.
     pub(super) fn leaves_record(&self) -> bool {
         matches!(self, Statement::Next | Statement::NextFile | Statement::Exit(_))

@@ -36,6 +36,15 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         }
     }
     let mut text = Writer { rng, depth: 0 }.program();
+    if rng.chance(15) {
+        let value =
+            rng.pick(&["1", "2", "3", "10", "04", "0", "-1", "1e1", " 2", "abc", "2024-01-01", "0x1", "a b"]);
+        args.extend([b"-v".to_vec(), format!("column={value}").into_bytes()]);
+        // Mostly a variable that never changes; as a place, it changes.
+        let (from, to) =
+            rng.pick(&[("$1", "$column"), ("$2", "$column"), ("$1", "column"), ("2.5", "column")]);
+        text = text.replace(from, to);
+    }
     let reads = rng.chance(8);
     if reads {
         let read = rng.pick(&[
