@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import sys
+import sysconfig
 import tempfile
 import time
 from typing import Any, Callable, Dict, Iterable, List
@@ -337,6 +338,8 @@ def loop_table(runs: int, python: str) -> str:
         for name, some in found.items()
     ]
     version = platform.python_version() if python == sys.executable else os.path.basename(python)
+    if python == sys.executable and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        version += ", free-threaded"
     missing = [name for name in LOOPS if name not in names]
     note = f" Not installed: {', '.join(missing)}." if missing else ""
     return (
