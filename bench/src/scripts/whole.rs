@@ -15,8 +15,22 @@ use std::process::Command;
 use workbench::Outcome;
 use workbench::cargo_workspace::root;
 
-/// The shells, each a part of the result.
-pub const SHELLS: [&str; 3] = ["bash", "dash", "zsh"];
+/// A shell that runs the scripts in a locale.
+pub struct Setting {
+    /// Its part of the result.
+    pub name: &'static str,
+    shell: &'static str,
+    /// `LC_ALL`.
+    locale: &'static str,
+}
+
+/// The parts of the result.
+pub const SETTINGS: [Setting; 4] = [
+    Setting { name: "bash", shell: "bash", locale: "C" },
+    Setting { name: "bash-utf8", shell: "bash", locale: "en_US.UTF-8" },
+    Setting { name: "dash", shell: "dash", locale: "C" },
+    Setting { name: "zsh", shell: "zsh", locale: "C" },
+];
 /// Sizes of the inputs in MB, rounds, and the gain that is asked for.
 const SIZES: [(u64, usize, f64); 2] = [(1, 7, 1.3), (50, 3, 4.0)];
 /// A script that ends sooner than this is timed in more rounds.
@@ -31,8 +45,8 @@ struct Row {
     stages: Stages,
 }
 
-/// Runs all scripts that `shell` can read and whose name contains `pattern`.
-pub fn run(bench: &Bench, shell: &str, pattern: Option<&str>) -> Outcome<Value> {
+/// Runs all scripts that the shell can read and whose name contains `pattern`.
+pub fn run(bench: &Bench, setting: &Setting, pattern: Option<&str>) -> Outcome<Value> {
     let mut rows: Vec<Row> = Vec::new();
     let (mut differences, mut samples_of) = (Vec::new(), serde_json::Map::new());
     for (megabytes, rounds, _) in SIZES {
@@ -44,17 +58,18 @@ pub fn run(bench: &Bench, shell: &str, pattern: Option<&str>) -> Outcome<Value> 
             let path = entry?.path();
             std::os::unix::fs::symlink(&path, place.dir.join(path.file_name().unwrap_or_default()))?;
         }
-        for script in scripts(shell, pattern)? {
+        for script in scripts(setting.shell, pattern)? {
             let name = script.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             fs::copy(&script, place.dir.join("script.sh"))?;
-            let one = Script { bench, shell, dir: &place.dir };
+            let one = Script { bench, setting, dir: &place.dir };
             let (same, samples) = one.contest(bench.runs(rounds))?;
             let gain = stats::median_ratio(&samples[0].real, &samples[1].real);
             if !same {
                 differences.push(format!("{name} ({megabytes} MB)"));
             }
             println!(
-                "{shell} {megabytes} MB {name}: {:.3} s, {gain:.2}x{}",
+                "{} {megabytes} MB {name}: {:.3} s, {gain:.2}x{}",
+                setting.name,
                 stats::median(&samples[0].real),
                 if same { "" } else { "  DIFFERENT" }
             );
@@ -67,7 +82,7 @@ pub fn run(bench: &Bench, shell: &str, pattern: Option<&str>) -> Outcome<Value> 
             samples_of.insert(format!("{name} {megabytes}"), samples.iter().map(Samples::json).collect());
         }
     }
-    let mut part = part(&told(shell, &rows, &differences), &claims(shell, &rows, &differences));
+    let mut part = part(&told(setting, &rows, &differences), &claims(setting.name, &rows, &differences));
     part["samples"] = samples_of.into();
     Ok(part)
 }
@@ -90,7 +105,7 @@ fn scripts(shell: &str, pattern: Option<&str>) -> Outcome<Vec<PathBuf>> {
 /// A script in its place, `script.sh`.
 struct Script<'a> {
     bench: &'a Bench,
-    shell: &'a str,
+    setting: &'a Setting,
     dir: &'a Path,
 }
 
@@ -100,18 +115,18 @@ type Left = (Option<i32>, Vec<u8>, BTreeMap<PathBuf, Option<(u64, u64)>>);
 impl Script<'_> {
     /// Runs the script both ways, in turns. Returns whether all runs left the same.
     fn contest(&self, rounds: usize) -> Outcome<(bool, Vec<Samples>)> {
-        let (pelton, shell) = (self.bench.pelton.as_os_str(), self.shell);
+        let (pelton, Setting { shell, locale, .. }) = (self.bench.pelton.as_os_str(), self.setting);
         let script = "exec \"$@\" ./script.sh > printed 2>&1";
         let contender = |name: &str, words: &[OsString]| {
             let mut argv: Vec<OsString> = ["dash", "-c", script, "dash"].map(OsString::from).to_vec();
             argv.extend(words.iter().cloned());
-            Contender::new(name, argv)
+            Contender::new(name, argv).in_locale(locale)
         };
         let both = [
-            contender("shell", &[shell.into()]),
+            contender("shell", &[(*shell).into()]),
             contender(
                 "pelton",
-                &[pelton.to_owned(), "run".into(), "--shell".into(), shell.into(), "-f".into()],
+                &[pelton.to_owned(), "run".into(), "--shell".into(), (*shell).into(), "-f".into()],
             ),
         ];
         let mut samples: Vec<Samples> =
@@ -165,14 +180,18 @@ impl Script<'_> {
         let _ = fs::remove_file(&log);
         let pelton = |verb: &str| {
             let mut command = Command::new(&self.bench.pelton);
-            command.arg(verb).current_dir(self.dir).env("LC_ALL", "C").env_remove("LD_LIBRARY_PATH");
+            command
+                .arg(verb)
+                .current_dir(self.dir)
+                .env("LC_ALL", self.setting.locale)
+                .env_remove("LD_LIBRARY_PATH");
             command
         };
         let explained =
-            printed(pelton("explain").args(["--json", "--shell", self.shell, "-f", "./script.sh"]))?;
+            printed(pelton("explain").args(["--json", "--shell", self.setting.shell, "-f", "./script.sh"]))?;
         printed(pelton("run").arg("--log-calls").arg(&log).args([
             "--shell",
-            self.shell,
+            self.setting.shell,
             "-f",
             "./script.sh",
         ]))?;
@@ -182,8 +201,9 @@ impl Script<'_> {
     }
 }
 
-fn told(shell: &str, rows: &[Row], differences: &[String]) -> String {
-    let mut text = format!("## {shell}: {} scripts\n\n", rows.len());
+fn told(setting: &Setting, rows: &[Row], differences: &[String]) -> String {
+    let Setting { name, shell, locale } = setting;
+    let mut text = format!("## {name}: {} scripts, LC_ALL={locale}\n\n", rows.len());
     let sizes: Vec<String> = SIZES.iter().map(|(mb, ..)| format!(" {shell}, {mb} MB, s | gain |")).collect();
     text += &format!(
         "| script | lines | stages, native |{} processes, because of |\n| --- | ---: | ---: |",
@@ -219,9 +239,9 @@ fn told(shell: &str, rows: &[Row], differences: &[String]) -> String {
     text + "\n"
 }
 
-fn claims(shell: &str, rows: &[Row], differences: &[String]) -> Vec<Claim> {
+fn claims(name: &str, rows: &[Row], differences: &[String]) -> Vec<Claim> {
     let mut claims = vec![Claim {
-        text: format!("{shell}: scripts that leave other bytes, files or statuses: {}", differences.len()),
+        text: format!("{name}: scripts that leave other bytes, files or statuses: {}", differences.len()),
         held: differences.is_empty(),
     }];
     for (at, (megabytes, _, asked)) in SIZES.iter().enumerate() {
@@ -230,7 +250,7 @@ fn claims(shell: &str, rows: &[Row], differences: &[String]) -> Vec<Claim> {
         let mean = stats::geometric_mean(gains.iter().copied());
         let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
         let asked_of = |what: &str, figure: f64, least: f64| Claim {
-            text: format!("{shell}, {megabytes} MB: {what}: {figure:.2} (at least {least})"),
+            text: format!("{name}, {megabytes} MB: {what}: {figure:.2} (at least {least})"),
             held: figure >= least,
         };
         claims.push(asked_of("gain, geometric mean", mean, *asked));
@@ -239,7 +259,7 @@ fn claims(shell: &str, rows: &[Row], differences: &[String]) -> Vec<Claim> {
     let sum = |of: fn(&Stages) -> usize| rows.iter().map(|row| of(&row.stages)).sum::<usize>();
     let share = sum(|stages| stages.native) as f64 / sum(|stages| stages.all).max(1) as f64;
     claims.push(Claim {
-        text: format!("{shell}: share of stages that run natively: {share:.2} (at least 0.85)"),
+        text: format!("{name}: share of stages that run natively: {share:.2} (at least 0.85)"),
         held: share >= 0.85,
     });
     claims

@@ -14,6 +14,7 @@ pub mod fields;
 pub mod json_tokens;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub mod nth;
 pub mod padded;
 pub mod sequences;
 pub mod word_count;

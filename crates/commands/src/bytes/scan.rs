@@ -41,8 +41,15 @@ pub(crate) fn count(block: &[u8], byte: u8) -> usize {
     memchr::memchr_iter(byte, block).count()
 }
 
+/// Up to so many are searched one after another: counting looks at much more than is needed.
+const FEW: u64 = 32;
+
 /// Returns the end of the `n`th (from 1) `byte`, or as an error how many there are.
 pub(crate) fn end_of_nth(block: &[u8], byte: u8, n: u64) -> Result<usize, u64> {
+    if n <= FEW {
+        let last = memchr::memchr_iter(byte, block).nth(n as usize - 1);
+        return last.map(|at| at + 1).ok_or_else(|| count(block, byte) as u64);
+    }
     let mut left = n;
     for (index, part) in block.chunks(4096).enumerate() {
         let here = count(part, byte) as u64;
@@ -82,6 +89,11 @@ mod tests {
     fn the_nth_is_found_or_all_are_counted() {
         let block = b"a\nb\n\nc".repeat(3000);
         assert_eq!(end_of_nth(&block, b'\n', 3), Ok(5));
+        assert_eq!(end_of_nth(&block[..9], b'\n', 32), Err(4));
+        for n in [1, 31, 32, 33, 34] {
+            let places = memchr::memchr_iter(b'\n', &block).nth(n - 1);
+            assert_eq!(end_of_nth(&block, b'\n', n as u64).ok(), places.map(|at| at + 1), "{n}");
+        }
         assert_eq!(end_of_nth(&block, b'\n', 9000), Ok(block.len() - 1));
         assert_eq!(end_of_nth(&block, b'\n', 9001), Err(9000));
     }

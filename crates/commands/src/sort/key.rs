@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use pelton_simd::compact::{self, Run};
+use pelton_simd::nth::{nth, nth_word_end};
 
 use super::float::encode_general;
 use super::month::month;
@@ -140,6 +141,16 @@ impl Key {
     /// Returns its range in `line`: from, to.
     #[inline]
     pub(crate) fn range(&self, line: &[u8], separator: Option<u8>) -> (usize, usize) {
+        // The usual `-t, -k4,4`: the last field is found from the first one on.
+        if let (Some(separator), Some(End { fields, bytes: 0, .. })) = (separator, self.end)
+            && let Some(more) = fields.checked_sub(self.start.fields)
+        {
+            let field = skip_separated(line, self.start.fields, separator);
+            let rest = &line[field..];
+            let end = field + nth(rest, separator, more + 1).unwrap_or(rest.len());
+            let start = self.start.within(line, field);
+            return (start, end.max(start));
+        }
         let start = self.start.find(line, separator);
         let end = self.end.map_or(line.len(), |end| end.find(line, separator));
         (start, end.max(start))
@@ -225,13 +236,13 @@ fn end_bytes(out: &mut Vec<u8>, start: usize) {
 impl Start {
     #[inline]
     fn find(&self, line: &[u8], separator: Option<u8>) -> usize {
-        let mut at = match separator {
-            Some(separator) => skip_separated(line, self.fields, separator),
-            None => skip_blank_separated(line, self.fields),
-        };
-        if self.skip_blanks {
-            at = skip_while(line, at, is_blank);
-        }
+        self.within(line, skip_fields(line, self.fields, separator))
+    }
+
+    /// Returns where the key begins in a line whose field begins at `field`.
+    #[inline]
+    fn within(&self, line: &[u8], field: usize) -> usize {
+        let at = if self.skip_blanks { skip_while(line, field, is_blank) } else { field };
         line.len().min(at.saturating_add(self.bytes))
     }
 }
@@ -265,32 +276,24 @@ fn skip_while(line: &[u8], at: usize, skipped: impl Fn(u8) -> bool) -> usize {
     at + rest.iter().take_while(|byte| skipped(**byte)).count()
 }
 
+#[inline]
+fn skip_fields(line: &[u8], fields: usize, separator: Option<u8>) -> usize {
+    match separator {
+        Some(separator) => skip_separated(line, fields, separator),
+        None => skip_blank_separated(line, fields),
+    }
+}
+
 /// Returns the start of the field after `fields` fields that end with `separator`.
 #[inline]
 fn skip_separated(line: &[u8], fields: usize, separator: u8) -> usize {
-    let mut at = 0;
-    for _ in 0..fields {
-        at = skip_while(line, at, |byte| byte != separator);
-        if at == line.len() {
-            break;
-        }
-        at += 1;
-    }
-    at
+    if fields == 0 { 0 } else { nth(line, separator, fields).map_or(line.len(), |at| at + 1) }
 }
 
 /// Returns the start for fields that begin with blanks.
 #[inline]
 fn skip_blank_separated(line: &[u8], fields: usize) -> usize {
-    let mut at = 0;
-    for _ in 0..fields {
-        if at == line.len() {
-            break;
-        }
-        at = skip_while(line, at, is_blank);
-        at = skip_while(line, at, |byte| !is_blank(byte));
-    }
-    at
+    if fields == 0 { 0 } else { nth_word_end(line, fields).unwrap_or(line.len()) }
 }
 
 #[cfg(test)]

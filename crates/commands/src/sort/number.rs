@@ -19,6 +19,13 @@ const EXPONENT_MAX: i64 = 80;
 /// Greater than these; the exponent follows.
 const HUGE: u8 = 0xf5;
 
+/// Two zeros; the other pairs of digits follow.
+const PAIR_MIN: u8 = 1;
+/// Behind the last pair.
+const END: u8 = 0;
+/// An odd number: one more zero makes pairs.
+const SHORT_DIGITS: usize = 21;
+
 /// sort's thousands separator where the locale has none: a byte beyond `signed char`, which it compares with
 /// unsigned ones. `1\x802` is twelve.
 pub(crate) const STRAY_SEPARATOR: u8 = 0x80;
@@ -162,7 +169,52 @@ fn encode_number(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
     }
 }
 
-fn encode_magnitude(text: &[u8], Signs { point, thousands, .. }: Signs, out: &mut Vec<u8>) {
+fn encode_magnitude(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
+    if !encode_short(text, signs, out) {
+        encode_any(text, signs, out);
+    }
+}
+
+/// Appends the encoding of a number of few digits without separators, as nearly all are. Returns whether it is one.
+fn encode_short(text: &[u8], Signs { point, thousands, .. }: Signs, out: &mut Vec<u8>) -> bool {
+    let zeros = text.iter().take_while(|byte| **byte == b'0').count();
+    // Digits in pairs, so that one more zero may follow the last.
+    let mut digits = [0; SHORT_DIGITS + 1];
+    let (mut count, mut whole) = (0, None);
+    for byte in &text[zeros..] {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            if count == SHORT_DIGITS {
+                return false;
+            }
+            digits[count] = digit;
+            count += 1;
+        } else if *byte == thousands {
+            return false;
+        } else if *byte == point && whole.is_none() {
+            whole = Some(count);
+        } else {
+            break;
+        }
+    }
+    let whole = whole.unwrap_or(count);
+    if whole == 0 {
+        // A fraction, whose leading zeros count, or zero.
+        return false;
+    }
+    let mut encoded = [0; SHORT_DIGITS.div_ceil(2) + 2];
+    encoded[0] = FIRST + (whole as i64 - EXPONENT_MIN) as u8;
+    let pairs = count.div_ceil(2);
+    for (pair, byte) in digits.as_chunks::<2>().0.iter().zip(&mut encoded[1..]).take(pairs) {
+        *byte = PAIR_MIN + 10 * pair[0] + pair[1];
+    }
+    let kept = encoded[1..=pairs].iter().rposition(|pair| *pair != PAIR_MIN).map_or(0, |last| last + 1);
+    encoded[kept + 1] = END;
+    out.extend_from_slice(&encoded[..kept + 2]);
+    true
+}
+
+fn encode_any(text: &[u8], Signs { point, thousands, .. }: Signs, out: &mut Vec<u8>) {
     let leading = text.iter().take_while(|byte| **byte == b'0' || **byte == thousands).count();
     let text = &text[leading..];
     // A separator is part of the number only after a digit, or among leading zeros.
@@ -207,8 +259,6 @@ fn push_exponent(exponent: i64, out: &mut Vec<u8>) {
 
 /// Appends two digits per byte, without trailing zeros, then the end, which is less than any pair.
 fn push_digits<'a>(mut digits: impl Iterator<Item = &'a u8>, out: &mut Vec<u8>) {
-    const END: u8 = 0;
-    const PAIR_MIN: u8 = 1;
     while let Some(tens) = digits.next() {
         let ones = digits.next().unwrap_or(&b'0');
         out.push(PAIR_MIN + 10 * (tens - b'0') + (ones - b'0'));
@@ -231,6 +281,31 @@ mod tests {
         for text in ["1e3", "+5", "0x10", "inf", "-NaN", "\r5", "- 5", "1.2.3", "1234567890123456"] {
             assert!(!is_plain(text.as_bytes()), "{text}");
         }
+    }
+
+    #[test]
+    fn short_numbers_are_encoded_like_any() {
+        let mut state = 5_u64;
+        let mut die = |sides: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % sides
+        };
+        let mut short = 0;
+        for _ in 0..20_000 {
+            let length = die(26);
+            let letters: &[u8] = if die(2) == 0 { b"0012345.67890" } else { b"012.,0900\x80a- " };
+            let text: Vec<u8> = (0..length).map(|_| letters[die(letters.len() as u64) as usize]).collect();
+            let signs = if die(3) == 0 { Signs { thousands: b',', ..Signs::C } } else { Signs::C };
+            let (mut quick, mut any) = (Vec::new(), Vec::new());
+            if encode_short(&text, signs, &mut quick) {
+                short += 1;
+                encode_any(&text, signs, &mut any);
+                assert_eq!(quick, any, "{}", text.escape_ascii());
+            } else {
+                assert!(quick.is_empty());
+            }
+        }
+        assert!(short > 5_000);
     }
 
     fn numeric(text: &str) -> Vec<u8> {
