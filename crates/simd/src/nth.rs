@@ -84,8 +84,13 @@ mod imp {
     /// Returns a bit for each byte that equals `byte`.
     #[inline(always)]
     pub(super) fn equal(chunk: &[u8; STEP], byte: u8) -> u32 {
+        #[inline]
+        #[target_feature(enable = "sse2")]
+        fn bits(given: __m128i, byte: u8) -> u32 {
+            _mm_movemask_epi8(_mm_cmpeq_epi8(given, _mm_set1_epi8(byte as i8))) as u32
+        }
         // SAFETY: every x86-64 has these instructions.
-        unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(load(chunk), _mm_set1_epi8(byte as i8))) as u32 }
+        unsafe { bits(load(chunk), byte) }
     }
 
     /// Returns a bit for each blank.
