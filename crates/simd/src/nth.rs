@@ -3,9 +3,10 @@
 //! Made for one short line at a time: 16 bytes at once on x86-64, eight elsewhere, and no choice between instructions while
 //! it runs.
 
-/// Returns where the `n`th `byte` of `bytes` is, from 1 on.
+/// Returns where the `n`th `byte` of `bytes` is. The first has the number 1.
 #[inline]
 pub fn nth(bytes: &[u8], byte: u8, n: usize) -> Option<usize> {
+    debug_assert!(n > 0, "the first has the number 1");
     let mut left = n;
     let mut at = 0;
     let (whole, rest) = bytes.as_chunks::<{ imp::STEP }>();
@@ -24,10 +25,11 @@ pub fn nth(bytes: &[u8], byte: u8, n: usize) -> Option<usize> {
     None
 }
 
-/// Returns where the `n`th word of `bytes` ends, from 1 on: at the first blank behind it. Blanks are spaces, tabs and
-/// newlines. `None` if it ends with the line, or is not there.
+/// Returns where the `n`th word of `bytes` ends; the first has the number 1. A word ends at the first blank
+/// behind it; blanks are spaces, tabs and newlines. `None` if it ends with the line, or is not there.
 #[inline]
 pub fn nth_word_end(bytes: &[u8], n: usize) -> Option<usize> {
+    debug_assert!(n > 0, "the first has the number 1");
     let mut left = n;
     let mut at = 0;
     // Whether the byte before is a blank: then no word ends here.

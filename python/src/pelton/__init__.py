@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 
 __version__ = "0.2.0"

@@ -14,7 +14,7 @@ from . import _lifetime
 from ._binary import path as binary_path
 from ._lifetime import ChildProcess
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple

@@ -13,14 +13,15 @@ from ._pmap_engine import Engine, Jobs
 from ._pmap_progress import Progress
 from ._pmap_source import Items, open_source
 from ._pmap_start import Forker, Server, Starter
-from ._pmap_stats import PmapStats
 
-__all__ = ["Map", "PmapStats", "pfilter", "pfold", "pmap"]
+__all__ = ["Map", "pfilter", "pfold", "pmap"]
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, Any, Callable, Iterable, Literal, Optional, Sequence, TypeVar, Union, overload
+
+    from ._pmap_stats import PmapStats
 
     Item = TypeVar("Item")
     Result = TypeVar("Result")
@@ -75,7 +76,7 @@ class Map(Iterator[Result]):
 def _watched(engine: Engine, progress: Progress) -> Iterator[Sequence[Any]]:
     try:
         for batch in engine.batches():
-            progress.update(engine.progress, engine.stats.jobs)
+            progress.update(engine.progress, engine.figures.jobs)
             yield batch
     finally:
         engine.close()

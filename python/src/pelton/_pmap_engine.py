@@ -20,14 +20,16 @@ from ._pmap_code import cloud_dumps
 from ._pmap_errors import WorkerDied, item_failed
 from ._pmap_source import Chunk, Items, Source
 from ._pmap_start import Death, Link, Starter, set_up
-from ._pmap_stats import PmapStats
+from ._pmap_figures import Figures
 from ._pmap_wire import AT, CAREFUL, ERROR, NOTHING, RESULT, UNREADABLE, Encoded, Frame, decode
 from ._pmap_worker import COUNTS, INDEX
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Deque, Dict, Iterator, List, Optional, Sequence, Union
+
+    from ._pmap_stats import PmapStats
 
 __all__ = ["Engine", "Jobs"]
 
@@ -68,10 +70,10 @@ class Jobs:
         self._cpus = 1 if _pmap_worker.is_worker else cpus()
         self.most = self._cpus if self.is_elastic else int(jobs)
 
-    def learn(self, stats: PmapStats) -> None:
+    def learn(self, figures: Union[Figures, PmapStats]) -> None:
         """Allows more workers than CPUs if fn leaves CPUs idle."""
-        if self.is_elastic and stats.seconds_fn > _LEARN_SECONDS:
-            busy = max(1 - stats.seconds_fn_blocked / stats.seconds_fn, 1 / _JOBS_PER_CPU)
+        if self.is_elastic and figures.seconds_fn > _LEARN_SECONDS:
+            busy = max(1 - figures.seconds_fn_blocked / figures.seconds_fn, 1 / _JOBS_PER_CPU)
             self.most = max(self._cpus, round(self._cpus / busy))
 
 
@@ -93,7 +95,7 @@ class Engine:
     def __init__(
         self, starter: Starter, source: Source, setup: bytes, jobs: Jobs, ordered: bool
     ) -> None:
-        self.stats = PmapStats(start=starter.name)
+        self.figures = Figures(starter.name)
         self._starter, self._source, self._setup, self._jobs = starter, source, setup, jobs
         self._ordered = ordered
         self._links: Dict[int, Link] = {}
@@ -110,10 +112,15 @@ class Engine:
 
     # What the caller sees.
 
+    @property
+    def stats(self) -> PmapStats:
+        """Returns the figures so far."""
+        return self.figures.stats()
+
     def batches(self) -> Iterator[Sequence[Any]]:
         """Yields results, as many at once as arrive together."""
         at_once = True
-        self.stats._begin()
+        self.figures.begin()
         try:
             while True:
                 result = self._take_ready()
@@ -136,7 +143,7 @@ class Engine:
         if values:
             given = time.perf_counter()
             yield values
-            self.stats.seconds_consumer += time.perf_counter() - given
+            self.figures.seconds_consumer += time.perf_counter() - given
         if result.error is not None:
             raise result.error(self._done)
 
@@ -165,8 +172,7 @@ class Engine:
         self._closed = True
         with DeferredInterrupt():
             self._finalize.detach()
-            if self.stats._started:
-                self.stats._now()
+            self.figures.now()
             _close(self._starter, self._source, self._links, at_once)
 
     # One step of the loop.
@@ -215,12 +221,12 @@ class Engine:
 
     def _may_grow(self) -> bool:
         """Whether another worker can help: not where chunks take less time than to hand them out."""
-        stats = self.stats
+        figures = self.figures
         # Nothing is known before the first result. A worker costs 2 ms, and waiting may cost more.
-        return not stats.chunks or stats.seconds_fn > stats.seconds_pickling / 2
+        return not figures.chunks or figures.seconds_fn > figures.seconds_pickling / 2
 
     def _has_room(self) -> bool:
-        window = self.stats.chunks and 8 * self._jobs.most + 8 or 2 * self._jobs.most
+        window = self.figures.chunks and 8 * self._jobs.most + 8 or 2 * self._jobs.most
         waiting = len(self._ready) + sum(len(link.outstanding) for link in self._links.values())
         return waiting < window and self._held_bytes < _HELD_BYTES_MAX
 
@@ -233,9 +239,9 @@ class Engine:
         started = time.perf_counter()
         chunk = source.next_chunk()
         ended = time.perf_counter()
-        self.stats.seconds_source += ended - started
+        self.figures.seconds_source += ended - started
         if ended - started >= _SLOW_PULL_SECONDS:
-            service = self.stats.seconds_fn / max(self.stats.chunks, 1)
+            service = self.figures.seconds_fn / max(self.figures.chunks, 1)
             self._patient_until = ended + min((ended - started) / 2, 2 * service + _RESULT_SECONDS)
         return chunk
 
@@ -246,7 +252,7 @@ class Engine:
                 self._links[link.fd] = link
         except ConnectionError:
             raise self._server_died() from None
-        self.stats.jobs = max(self.stats.jobs, len(self._links))
+        self.figures.jobs = max(self.figures.jobs, len(self._links))
         set_up(link, self._setup, self._source.shared_fd)
         return link
 
@@ -254,7 +260,7 @@ class Engine:
         if chunk.deaths:
             link.writer.put(CAREFUL, Encoded(NOTHING, b""))
         link.writer.put(chunk.kind, chunk.encoded)
-        self.stats.bytes_sent += chunk.encoded.bytes_in_all()
+        self.figures.bytes_sent += chunk.encoded.bytes_in_all()
         link.outstanding.append(chunk)
 
     def _flush(self, link: Link) -> None:
@@ -276,7 +282,7 @@ class Engine:
             poll.register(waits_for, select.POLLIN)
         started = time.perf_counter()
         events = poll.poll(None if timeout is None else timeout * 1000)
-        self.stats.seconds_blocked += time.perf_counter() - started
+        self.figures.seconds_blocked += time.perf_counter() - started
         for fd, event in events:
             if fd in self._links:
                 self._serve(self._links[fd], event)
@@ -333,21 +339,21 @@ class Engine:
         size_bytes = body.nbytes + sum(buffer.nbytes for buffer in frame.buffers)
         started = time.perf_counter()
         values = decode(frame.encoding, body, frame.buffers)
-        stats = self.stats
-        stats.seconds_pickling += (load + dump) / 1e9 + time.perf_counter() - started
-        stats.seconds_fn += fn / 1e9
-        stats.seconds_fn_cpu += cpu / 1e9
-        stats.seconds_fn_blocked += max(fn - cpu - runnable, 0) / 1e9
-        stats.seconds_waiting += waited / 1e9
-        stats.items += count
-        stats.chunks += 1
-        stats.bytes_received += size_bytes
-        stats._now()
+        figures = self.figures
+        figures.seconds_pickling += (load + dump) / 1e9 + time.perf_counter() - started
+        figures.seconds_fn += fn / 1e9
+        figures.seconds_fn_cpu += cpu / 1e9
+        figures.seconds_fn_blocked += max(fn - cpu - runnable, 0) / 1e9
+        figures.seconds_waiting += waited / 1e9
+        figures.items += count
+        figures.chunks += 1
+        figures.bytes_received += size_bytes
+        figures.now()
         self.progress += chunk.size
         largest = max(size_bytes, chunk.encoded.bytes_in_all())
         # Without the time in which other programs had the CPU: chunks must not shrink for that.
         self._source.sizes.learn(chunk.size, (load + fn - min(runnable, fn) + dump) / 1e9, largest)
-        self._jobs.learn(stats)
+        self._jobs.learn(figures)
         self._put(chunk, _Result(values, size_bytes))
 
     def _put(self, chunk: Chunk, result: _Result) -> None:
@@ -399,7 +405,7 @@ class Engine:
             if chunks[0].deaths > 1:
                 self._give_up(chunks.pop(0), death, link.at)
             else:
-                self.stats.chunks_retried += 1
+                self.figures.chunks_retried += 1
         self._again.extendleft(reversed(chunks))
 
     def _give_up(self, chunk: Chunk, death: Death, at: Optional[int]) -> None:

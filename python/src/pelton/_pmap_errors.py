@@ -6,7 +6,7 @@ import signal
 
 from ._errors import PeltonError
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Tuple

@@ -14,7 +14,7 @@ from ._lifetime import wait_readable
 from ._pmap_wire import BLOCK, ITEMS, NOTHING, PICKLED, RANGE, Encoded, encode
 from ._pmap_worker import EXTENT
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, Iterator, List, Optional

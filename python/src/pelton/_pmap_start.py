@@ -14,7 +14,7 @@ from . import _lifetime, _pmap_worker
 from ._lifetime import ChildProcess, wait_readable
 from ._pmap_wire import Encoded, Reader, Writer, NOTHING, SETUP
 
-# `typing` takes longer to import than all the rest, and only type checkers need it.
+# `typing` would take a good part of the time to import this. Annotations are text that only type checkers read.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Deque, Dict, List, Optional

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Dict
+from dataclasses import dataclass, field
 
 __all__ = ["PmapStats"]
 
@@ -21,8 +17,9 @@ def gil_is_off() -> bool:
     return enabled is not None and not enabled()
 
 
+@dataclass
 class PmapStats:
-    """Holds the figures of a `pmap`, `pfilter` or `pfold`. They grow while it runs.
+    """Holds the figures of a `pmap`, `pfilter` or `pfold`, up to when they were asked for.
 
     Attributes:
         items: Items of which the results have arrived.
@@ -59,23 +56,7 @@ class PmapStats:
     seconds_consumer: float = 0.0
     bytes_sent: int = 0
     bytes_received: int = 0
-    free_threaded: bool = False
-    _started: float = 0.0
-
-    # Not a dataclass: `dataclasses` takes longer to import than all that `pmap` needs.
-    def __init__(self, **figures: Any) -> None:
-        self.free_threaded = gil_is_off()
-        for name, value in figures.items():
-            if name not in self.__annotations__:
-                raise TypeError(f"PmapStats has no figure {name!r}")
-            setattr(self, name, value)
-
-    def to_dict(self) -> Dict[str, Any]:
-        """Returns the figures by name."""
-        return {name: getattr(self, name) for name in self.__annotations__ if name != "_started"}
-
-    def __repr__(self) -> str:
-        return f"PmapStats({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+    free_threaded: bool = field(default_factory=gil_is_off)
 
     def _share(self, seconds: float) -> float:
         whole = self.seconds_fn + self.seconds_pickling + self.seconds_waiting
@@ -120,12 +101,6 @@ class PmapStats:
         if waits > 0.5:
             return f"{each} and waits {waits:.0%} of that: {times}; threads would do as well"
         return f"{each}: {times}"
-
-    def _begin(self) -> None:
-        self._started = self._started or time.perf_counter()
-
-    def _now(self) -> None:
-        self.seconds = time.perf_counter() - self._started
 
 
 def duration(seconds: float) -> str:

@@ -543,6 +543,7 @@ class RangeChunk(Chunk):
             if cut:
                 yield data[:cut]
                 at += cut
+                size = PIECE_BYTES
             else:
                 size *= 2
 

@@ -10,6 +10,7 @@ use super::gawk_messages::GawkMessages;
 use super::lex::unescape;
 use super::made_pattern::Limits;
 use super::names::{bodies, is_special};
+use super::rules;
 use super::tree::{Arith, Builtin, Expr, Program, Statement};
 use super::visit::{
     any_below, any_expr_below, any_part, each_expr_below, each_statement, every_expr, every_statement,
@@ -153,7 +154,21 @@ fn variable(text: &[u8], dialect: Dialect) -> Accept<(String, Vec<u8>)> {
     if dialect.is_one_true() && text.contains(&b'\n') {
         return Declined::because("a newline in the value of a variable, at which this awk stumbles");
     }
-    Ok((name, unescape(&text[at + 1..], dialect)?))
+    let value = unescape(&text[at + 1..], dialect)?;
+    if dialect.is_mawk() {
+        judged_alike_in_mawk(&value)?;
+    }
+    Ok((name, value))
+}
+
+/// mawk judges whether the value of `-v` is a number before it has set up its tables and the locale's decimal point: with a
+/// point, and with other blanks around it than in its input.
+fn judged_alike_in_mawk(value: &[u8]) -> Accept<()> {
+    let is_end = |byte: Option<&u8>| matches!(byte, Some(b'\n' | b'\x0b' | b'\x0c' | b'\r'));
+    if is_end(value.first()) || is_end(value.last()) || rules::point() != b'.' && value.contains(&b'.') {
+        return Declined::because("a -v whose value mawk may take for a number where its input has none");
+    }
+    Ok(())
 }
 
 /// Returns the variables that always have the same value: those of the command line that the program never changes, and those

@@ -3,7 +3,7 @@
 //!
 //! Such a value is a number if it looks like one, and a string otherwise. As a constant it behaves the same as an operand of
 //! a comparison or a calculation and as the number of a field. Elsewhere the two may differ (`printf "%c"`, `typeof`), and
-//! nothing would be gained.
+//! nothing would be gained. Left out as well: divisions and `%`, as a constant 0 is judged when a program is read, and `^`.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::names::is_special;
 use super::number;
 use super::tree::{Arith, Expr, Program};
 
-/// More digits than these may be a number that is written in another way.
+/// A number of more digits may be printed in another way than it was given.
 const DIGITS_MAX: usize = 9;
-/// The digits of a field that every awk has.
+/// Every awk has fields of so many digits; some have none beyond 32,767.
 const FIELD_DIGITS_MAX: usize = 3;
 
 /// Puts the values of variables that never change where the program compares them, calculates with them, or takes them for
@@ -28,6 +28,7 @@ pub(super) fn put_in_place(program: &mut Program, line: &Line) {
     let mut open = program.expressions_mut();
     while let Some(expr) = open.pop() {
         match expr {
+            // `$0` is the record, to which other rules apply than to a field that happens to be it.
             Expr::Field(index) => put(index, &values, |value| {
                 whole(value).filter(|_| value.len() <= FIELD_DIGITS_MAX && value != b"0").map(Expr::Number)
             }),

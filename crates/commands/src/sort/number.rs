@@ -23,7 +23,7 @@ const HUGE: u8 = 0xf5;
 const PAIR_MIN: u8 = 1;
 /// Behind the last pair.
 const END: u8 = 0;
-/// An odd number: one more zero makes pairs.
+/// The most digits of a short number. With one more zero, they are pairs.
 const SHORT_DIGITS: usize = 21;
 
 /// sort's thousands separator where the locale has none: a byte beyond `signed char`, which it compares with
@@ -175,7 +175,8 @@ fn encode_magnitude(text: &[u8], signs: Signs, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the encoding of a number of few digits without separators, as nearly all are. Returns whether it is one.
+/// Appends the encoding of a number from 1 on, of few digits and without separators, as nearly all are. Returns whether it
+/// is one.
 fn encode_short(text: &[u8], Signs { point, thousands, .. }: Signs, out: &mut Vec<u8>) -> bool {
     let zeros = text.iter().take_while(|byte| **byte == b'0').count();
     // Digits in pairs, so that one more zero may follow the last.

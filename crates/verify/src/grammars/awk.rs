@@ -15,7 +15,9 @@ pub fn case(rng: &mut Rng, command: &str) -> Case {
         }
     }
     if rng.chance(15) {
-        let value = rng.pick(&["3", "abc", "", "0x10", " 7 ", "1e2", "a\\tb", "+nan", "-inf"]);
+        let value = rng.pick(&[
+            "3", "abc", "", "0x10", " 7 ", "1e2", "a\\tb", "+nan", "-inf", "1.5", "7\\r", "\\n7", "\\v7\\f",
+        ]);
         args.extend([b"-v".to_vec(), format!("x={value}").into_bytes()]);
     }
     if rng.chance(15) {
