@@ -33,7 +33,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
@@ -274,20 +274,43 @@ fn watched<T>(
 ) -> io::Result<T> {
     let temporary = work.temporary.then(|| work.path.clone());
     let merging = end_with_signal(requests, |process| signals::send(process, TERM), temporary);
-    merge(&mut |process| merging.store(process, Ordering::Relaxed))
+    let merged = merge(&mut |process| merging.store(process));
+    merging.wait_if_begun();
+    merged
+}
+
+/// What a signal that asks this process to end ends before it.
+struct EndedWithSignal {
+    /// The number of a process; 0 for none.
+    process: Arc<AtomicU32>,
+    has_begun: Arc<AtomicBool>,
+}
+
+impl EndedWithSignal {
+    fn store(&self, process: u32) {
+        self.process.store(process, Ordering::Relaxed);
+    }
+
+    /// Waits for the end of this process if a signal has begun it: what failed since then is no error to tell of.
+    fn wait_if_begun(&self) {
+        while self.has_begun.load(Ordering::SeqCst) {
+            std::thread::sleep(TICK);
+        }
+    }
 }
 
 /// From now on, a signal that asks this process to end also ends the process whose number is stored in what this returns,
 /// and removes this directory.
-fn end_with_signal(requests: Requests, end: fn(u32), directory: Option<PathBuf>) -> Arc<AtomicU32> {
-    let process = Arc::new(AtomicU32::new(0));
-    let seen = Arc::clone(&process);
+fn end_with_signal(requests: Requests, end: fn(u32), directory: Option<PathBuf>) -> EndedWithSignal {
+    let ended = EndedWithSignal { process: Arc::default(), has_begun: Arc::default() };
+    let (process, has_begun) = (Arc::clone(&ended.process), Arc::clone(&ended.has_begun));
     std::thread::spawn(move || {
         while !requests.has_any() {
             std::thread::sleep(TICK);
         }
         let signal = requests.taken().first().copied().unwrap_or(TERM);
-        match seen.load(Ordering::Relaxed) {
+        has_begun.store(true, Ordering::SeqCst);
+        match process.load(Ordering::Relaxed) {
             0 => {}
             process => end(process),
         }
@@ -297,7 +320,7 @@ fn end_with_signal(requests: Requests, end: fn(u32), directory: Option<PathBuf>)
         }
         signals::die_by(signal);
     });
-    process
+    ended
 }
 
 /// The directory of a job's files.
@@ -539,8 +562,10 @@ pub fn worker(args: &WorkerArgs) -> Result<Ending, Failure> {
         work.canonicalize().map_err(|error| Failure::io("cannot find the plan's directory", &error))?;
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
     let stages = end_with_signal(requests, |leader| signals::send_to_group(leader, KILL), None);
-    let started = &mut |leader| stages.store(leader, Ordering::Relaxed);
-    run_part(&job, &work, part, args.name.as_deref(), &own_program()?, started).map_err(Failure::new)?;
+    let started = &mut |leader| stages.store(leader);
+    let ran = run_part(&job, &work, part, args.name.as_deref(), &own_program()?, started);
+    stages.wait_if_begun();
+    ran.map_err(Failure::new)?;
     Ok(Ending::Status(0))
 }
 
@@ -565,7 +590,7 @@ fn folded(text: &str, shell: &str, case: Special<'_>) -> Result<Ending, Failure>
 fn in_group(stages: &str, shell: &str, parent: u32) -> Result<Ending, Failure> {
     let requests = Requests::watch().map_err(|error| Failure::io("cannot watch signals", &error))?;
     // 0 would mean that nothing is to be ended.
-    end_with_signal(requests, |_| signals::kill_own_group(), None).store(1, Ordering::Relaxed);
+    end_with_signal(requests, |_| signals::kill_own_group(), None).store(1);
     if !terminates_with(parent) {
         return Ok(Ending::Status(1));
     }

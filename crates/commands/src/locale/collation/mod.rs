@@ -27,7 +27,7 @@ use crate::locale::installed::loaded;
 use crate::{Accept, Declined};
 use levels::Levels;
 use sequences::Sequences;
-use unique_keys::Alone;
+use unique_keys::{Alone, AloneInAscii};
 
 /// The collation of a locale. Loaded once per locale and kept.
 pub struct Collation {
@@ -35,6 +35,7 @@ pub struct Collation {
     sequences: Sequences,
     levels: Levels,
     short: Box<[Short; 128]>,
+    alone_in_ascii: OnceLock<AloneInAscii>,
     alone: OnceLock<Alone>,
     plain_ranges: OnceLock<bool>,
     #[cfg(test)]
@@ -90,6 +91,7 @@ impl Collation {
             sequences,
             levels,
             short,
+            alone_in_ascii: OnceLock::new(),
             alone: OnceLock::new(),
             plain_ranges: OnceLock::new(),
             #[cfg(test)]
@@ -221,17 +223,17 @@ impl Collation {
 
     /// Whether only `text` itself is equal to it. `false` if unknown.
     pub(crate) fn is_alone(&self, text: &[u8]) -> bool {
-        let alone = self.alone();
+        let alone = self.alone.get_or_init(|| Alone::new(&self.sequences, &self.levels));
         text.split(|byte| *byte == 0).all(|piece| self.sequences.of(piece).all(|one| alone.has(one)))
     }
 
     /// Quick check whether `text` is ASCII of which each line is [`alone`](Self::is_alone).
     pub(crate) fn is_plain(&self, text: &[u8]) -> bool {
-        self.alone().is_all_plain(text)
-    }
-
-    fn alone(&self) -> &Alone {
-        self.alone.get_or_init(|| Alone::new(&self.sequences, &self.levels))
+        text.is_ascii()
+            && self
+                .alone_in_ascii
+                .get_or_init(|| AloneInAscii::new(&self.sequences, &self.levels))
+                .are_all(text)
     }
 }
 

@@ -110,20 +110,20 @@ impl Sequences {
         self.starts[usize::from(byte)].goes_on_in_ascii
     }
 
-    /// Calls `each` with the element of every sequence, and with its byte if it is a single one.
-    pub(super) fn each(&self, mut each: impl FnMut(Element, Option<u8>)) {
+    /// Calls `each` with the element of every sequence.
+    pub(super) fn each(&self, mut each: impl FnMut(Element)) {
         for (byte, &what) in self.tables.first[..FIRST_BYTES].iter().enumerate() {
             if what >= 0 && byte > 0 {
-                each(what, Some(byte as u8));
+                each(what);
             }
-            for sequence in self.list(byte) {
-                let alone = sequence.rest.is_empty().then_some(byte as u8);
+            // Read without being kept: texts need few of the lists. `new` has read all once.
+            for sequence in Items::new(what, &self.tables).flatten() {
                 match (sequence.role, sequence.rest.last()) {
                     (CollationRole::UpTo(high, at), Some(low)) => {
                         (0..=usize::from(high - low))
-                            .for_each(|offset| each(self.tables.indirect[at + offset], None));
+                            .for_each(|offset| each(self.tables.indirect[at + offset]));
                     }
-                    (CollationRole::One(element), _) => each(element, alone),
+                    (CollationRole::One(element), _) => each(element),
                     (CollationRole::UpTo(..), None) => {}
                 }
             }

@@ -159,6 +159,18 @@ fn plain_text_has_no_equals_and_unknown_bytes_have() {
 }
 
 #[test]
+fn the_quick_check_of_ascii_agrees_with_the_slow_one() {
+    let names = ["en_US.UTF-8", "de_DE.UTF-8", "fr_FR.UTF-8", "cs_CZ.UTF-8", "hu_HU.UTF-8", "es_ES.UTF-8"];
+    for collation in names.iter().filter_map(|name| Collation::of(name).ok().flatten()) {
+        for byte in 0..=255 {
+            let goes_on = byte > 0 && collation.sequences.may_go_on_in_ascii(byte);
+            let wanted = byte.is_ascii() && !goes_on && collation.is_alone(&[byte]);
+            assert_eq!(collation.is_plain(&[byte]), wanted, "{collation:?} {byte}");
+        }
+    }
+}
+
+#[test]
 fn pieces_between_nuls_are_compared_one_by_one() {
     let Ok(Some(collation)) = Collation::of("en_US.UTF-8") else { return };
     let ascending: [&[u8]; 7] = [b"", b"\0", b"a", b"a\0", b"a\0b", b"A", b"ab"];
