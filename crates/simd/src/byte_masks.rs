@@ -49,20 +49,24 @@ pub(crate) fn fill(bytes: &[u8], words: &mut [u64], mask: impl Fn(&[u8; STEP]) -
     }
 }
 
-/// Eight bytes at a time: 0x80 where a byte is equal, then a multiplication gathers these into eight bits.
+/// Eight bytes at a time.
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 fn portable(bytes: &[u8], byte: u8, words: &mut [u64]) {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let pattern = u64::from(byte) * 0x0101_0101_0101_0101;
     fill(bytes, words, |chunk| {
         let (eights, _) = chunk.as_chunks::<8>();
-        eights.iter().enumerate().fold(0, |mask, (index, eight)| {
-            let differs = u64::from_le_bytes(*eight) ^ pattern;
-            let equal = !(((differs & LOW) + LOW) | differs | LOW);
-            let bits = (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-            mask | bits << (index * 8)
-        })
+        let masks = eights.iter().enumerate();
+        masks.fold(0, |mask, (index, eight)| mask | equal_in_eight(eight, byte) << (index * 8))
     });
+}
+
+/// Returns a bit for each of eight bytes that equals `byte`: 0x80 where one is equal, then a multiplication gathers these.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+#[inline]
+pub(crate) fn equal_in_eight(eight: &[u8; 8], byte: u8) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let differs = u64::from_le_bytes(*eight) ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+    let equal = !(((differs & LOW) + LOW) | differs | LOW);
+    (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// A byte at a time.

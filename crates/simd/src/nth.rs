@@ -107,16 +107,15 @@ mod imp {
     pub(super) use super::portable::{STEP, blanks, equal};
 }
 
-/// Eight bytes at a time: 0x80 where a byte is equal, then a multiplication gathers these into eight bits.
+/// Eight bytes at a time.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "tests compare with it"))]
 mod portable {
+    use crate::byte_masks::equal_in_eight;
+
     pub(super) const STEP: usize = 8;
 
     pub(super) fn equal(chunk: &[u8; STEP], byte: u8) -> u32 {
-        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-        let differs = u64::from_le_bytes(*chunk) ^ (u64::from(byte) * 0x0101_0101_0101_0101);
-        let equal = !(((differs & LOW) + LOW) | differs | LOW);
-        ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+        equal_in_eight(chunk, byte) as u32
     }
 
     pub(super) fn blanks(chunk: &[u8; STEP]) -> u32 {
@@ -130,16 +129,9 @@ mod tests {
 
     /// Lines over few letters, with runs of blanks and separators, of all lengths up to three steps.
     fn lines() -> impl Iterator<Item = Vec<u8>> {
-        let mut state = 9_u64;
-        (0..4000).map(move |index| {
-            let length = index % 50;
-            (0..length)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    b"ab,, \t\n\x80x\xffc-"[(state >> 33) as usize % 12]
-                })
-                .collect()
-        })
+        let mut random = pelton_testkit::Random::new(9);
+        (0..4000)
+            .map(move |index| (0..index % 50).map(|_| b"ab,, \t\n\x80x\xffc-"[random.below(12)]).collect())
     }
 
     #[test]

@@ -179,17 +179,19 @@ fn constants(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
     let first = first_values(program)
         .filter(|(name, _)| changes.get(name) == Some(&1) && !is_given(name) && !is_special(name))
         .map(|(name, value)| (name.to_owned(), value));
-    first.chain(unchanged(line, program)).collect()
+    first.chain(unchanged(line, &changes)).collect()
 }
 
-/// Returns the variables of the command line that the program never changes.
-pub(super) fn unchanged(line: &Line, program: &Program) -> BTreeMap<String, Vec<u8>> {
-    let changes = changes(program);
-    line.variables.iter().filter(|(name, _)| !changes.contains_key(name.as_str())).cloned().collect()
+/// Returns the variables of the command line that are not among the changed ones.
+pub(super) fn unchanged(
+    line: &Line,
+    changes: &BTreeMap<&str, usize>,
+) -> impl Iterator<Item = (String, Vec<u8>)> {
+    line.variables.iter().filter(|(name, _)| !changes.contains_key(name.as_str())).cloned()
 }
 
 /// Returns the variables that the program changes, and in how many places.
-fn changes(program: &Program) -> BTreeMap<&str, usize> {
+pub(super) fn changes(program: &Program) -> BTreeMap<&str, usize> {
     let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut change = |name| *changes.entry(name).or_default() += 1;
     every_expr(program, &mut |expr| {

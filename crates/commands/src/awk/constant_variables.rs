@@ -20,11 +20,12 @@ const FIELD_DIGITS_MAX: usize = 3;
 /// Puts the values of variables that never change where the program compares them, calculates with them, or takes them for
 /// the number of a field.
 pub(super) fn put_in_place(program: &mut Program, line: &Line) {
-    let mut values = arguments::unchanged(line, program);
-    values.retain(|name, _| !is_special(name) && !program.has_parameter(name));
-    if values.is_empty() {
+    if line.variables.is_empty() {
         return;
     }
+    let mut values: BTreeMap<String, Vec<u8>> =
+        arguments::unchanged(line, &arguments::changes(program)).collect();
+    values.retain(|name, _| !is_special(name) && !program.has_parameter(name));
     let mut open = program.expressions_mut();
     while let Some(expr) = open.pop() {
         match expr {

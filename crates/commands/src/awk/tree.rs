@@ -5,6 +5,67 @@ use std::collections::BTreeSet;
 
 use super::sort_order::SortOrder;
 
+/// The subexpressions of an expression, to be read or, with the names for that, to be exchanged.
+macro_rules! parts_of_expr {
+    ($expr:expr, $iter:ident) => {
+        match $expr {
+            Expr::Number(_) | Expr::Text(_) | Expr::Regex(_) | Expr::Name(_) | Expr::LengthAlone => {
+                Vec::new()
+            }
+            Expr::Field(part) | Expr::Negate(part) | Expr::Plus(part) | Expr::Not(part) => vec![part],
+            Expr::Step { place, .. } => vec![place],
+            Expr::Element(_, parts)
+            | Expr::In(parts, _)
+            | Expr::Group(parts)
+            | Expr::Builtin(_, parts)
+            | Expr::Call(_, parts)
+            | Expr::Getline(parts) => parts.$iter().collect(),
+            Expr::Assign(left, right)
+            | Expr::Update(_, left, right)
+            | Expr::Arith(_, left, right)
+            | Expr::Compare(_, left, right)
+            | Expr::Match { text: left, regex: right, .. }
+            | Expr::And(left, right)
+            | Expr::Or(left, right)
+            | Expr::Concat(left, right) => vec![left, right],
+            Expr::If(test, yes, no) => vec![test, yes, no],
+        }
+    };
+}
+
+/// The expressions and statements of a statement, to be read or to be exchanged.
+macro_rules! parts_of_statement {
+    ($statement:expr, $iter:ident, $as_deref:ident, $($reference:tt)+) => {
+        match $statement {
+            Statement::Expr(expr) => (vec![expr], Vec::new()),
+            Statement::Print(args, to) | Statement::Printf(args, to) => {
+                (args.$iter().chain(to.$iter().map(|to| $($reference)+ to.to)).collect(), Vec::new())
+            }
+            Statement::If(test, yes, no) => {
+                (vec![test], std::iter::once($($reference)+ **yes).chain(no.$as_deref()).collect())
+            }
+            Statement::While(test, body) | Statement::Do(body, test) => (vec![test], vec![body]),
+            Statement::For(first, test, step, body) => {
+                let ends = first.$as_deref().into_iter().chain(step.$as_deref());
+                (test.$iter().collect(), ends.chain([$($reference)+ **body]).collect())
+            }
+            Statement::ForIn(_, _, body) => (Vec::new(), vec![body]),
+            Statement::Switch(value, cases) => {
+                (vec![value], cases.$iter().map(|case| $($reference)+ case.body).collect())
+            }
+            Statement::Block(body) => (Vec::new(), body.$iter().collect()),
+            Statement::Delete(_, index) => (index.$iter().flatten().collect(), Vec::new()),
+            Statement::Exit(value) | Statement::Return(value) => (value.$iter().collect(), Vec::new()),
+            Statement::Line(_)
+            | Statement::SortedIn(_)
+            | Statement::Next
+            | Statement::NextFile
+            | Statement::Break
+            | Statement::Continue => (Vec::new(), Vec::new()),
+        }
+    };
+}
+
 /// A whole program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
@@ -356,56 +417,12 @@ impl Expr {
 
     /// Returns its subexpressions.
     pub(super) fn parts(&self) -> Vec<&Expr> {
-        match self {
-            Expr::Number(_) | Expr::Text(_) | Expr::Regex(_) | Expr::Name(_) | Expr::LengthAlone => {
-                Vec::new()
-            }
-            Expr::Field(part) | Expr::Negate(part) | Expr::Plus(part) | Expr::Not(part) => vec![part],
-            Expr::Step { place, .. } => vec![place],
-            Expr::Element(_, parts)
-            | Expr::In(parts, _)
-            | Expr::Group(parts)
-            | Expr::Builtin(_, parts)
-            | Expr::Call(_, parts)
-            | Expr::Getline(parts) => parts.iter().collect(),
-            Expr::Assign(left, right)
-            | Expr::Update(_, left, right)
-            | Expr::Arith(_, left, right)
-            | Expr::Compare(_, left, right)
-            | Expr::Match { text: left, regex: right, .. }
-            | Expr::And(left, right)
-            | Expr::Or(left, right)
-            | Expr::Concat(left, right) => vec![left, right],
-            Expr::If(test, yes, no) => vec![test, yes, no],
-        }
+        parts_of_expr!(self, iter)
     }
-}
 
-impl Expr {
     /// Returns its subexpressions, to be exchanged.
     pub(super) fn parts_mut(&mut self) -> Vec<&mut Expr> {
-        match self {
-            Expr::Number(_) | Expr::Text(_) | Expr::Regex(_) | Expr::Name(_) | Expr::LengthAlone => {
-                Vec::new()
-            }
-            Expr::Field(part) | Expr::Negate(part) | Expr::Plus(part) | Expr::Not(part) => vec![part],
-            Expr::Step { place, .. } => vec![place],
-            Expr::Element(_, parts)
-            | Expr::In(parts, _)
-            | Expr::Group(parts)
-            | Expr::Builtin(_, parts)
-            | Expr::Call(_, parts)
-            | Expr::Getline(parts) => parts.iter_mut().collect(),
-            Expr::Assign(left, right)
-            | Expr::Update(_, left, right)
-            | Expr::Arith(_, left, right)
-            | Expr::Compare(_, left, right)
-            | Expr::Match { text: left, regex: right, .. }
-            | Expr::And(left, right)
-            | Expr::Or(left, right)
-            | Expr::Concat(left, right) => vec![left, right],
-            Expr::If(test, yes, no) => vec![test, yes, no],
-        }
+        parts_of_expr!(self, iter_mut)
     }
 }
 
@@ -434,37 +451,6 @@ impl Program {
 }
 
 impl Statement {
-    /// Returns its expressions and statements, to be exchanged.
-    fn parts_mut(&mut self) -> (Vec<&mut Expr>, Vec<&mut Statement>) {
-        match self {
-            Statement::Expr(expr) => (vec![expr], Vec::new()),
-            Statement::Print(args, to) | Statement::Printf(args, to) => {
-                (args.iter_mut().chain(to.iter_mut().map(|to| &mut to.to)).collect(), Vec::new())
-            }
-            Statement::If(test, yes, no) => {
-                (vec![test], std::iter::once(&mut **yes).chain(no.as_deref_mut()).collect())
-            }
-            Statement::While(test, body) | Statement::Do(body, test) => (vec![test], vec![body]),
-            Statement::For(first, test, step, body) => {
-                let ends = first.as_deref_mut().into_iter().chain(step.as_deref_mut());
-                (test.iter_mut().collect(), ends.chain([&mut **body]).collect())
-            }
-            Statement::ForIn(_, _, body) => (Vec::new(), vec![body]),
-            Statement::Switch(value, cases) => {
-                (vec![value], cases.iter_mut().map(|case| &mut case.body).collect())
-            }
-            Statement::Block(body) => (Vec::new(), body.iter_mut().collect()),
-            Statement::Delete(_, index) => (index.iter_mut().flatten().collect(), Vec::new()),
-            Statement::Exit(value) | Statement::Return(value) => (value.iter_mut().collect(), Vec::new()),
-            Statement::Line(_)
-            | Statement::SortedIn(_)
-            | Statement::Next
-            | Statement::NextFile
-            | Statement::Break
-            | Statement::Continue => (Vec::new(), Vec::new()),
-        }
-    }
-
     /// Whether what follows is not executed for the record.
     pub(super) fn leaves_record(&self) -> bool {
         matches!(self, Statement::Next | Statement::NextFile | Statement::Exit(_))
@@ -485,36 +471,11 @@ impl Statement {
 
     /// Returns its expressions and statements.
     pub(super) fn parts(&self) -> (Vec<&Expr>, Vec<&Statement>) {
-        let boxed = |part: &'_ Option<Box<Statement>>| part.is_some();
-        match self {
-            Statement::Expr(expr) => (vec![expr], Vec::new()),
-            Statement::Print(args, to) | Statement::Printf(args, to) => {
-                (args.iter().chain(to.iter().map(|to| &to.to)).collect(), Vec::new())
-            }
-            Statement::If(test, yes, no) => {
-                let mut inner: Vec<&Statement> = vec![yes];
-                inner.extend(no.as_deref().filter(|_| boxed(no)));
-                (vec![test], inner)
-            }
-            Statement::While(test, body) | Statement::Do(body, test) => (vec![test], vec![body]),
-            Statement::For(first, test, step, body) => {
-                let mut inner: Vec<&Statement> = Vec::new();
-                inner.extend(first.as_deref());
-                inner.extend(step.as_deref());
-                inner.push(body);
-                (test.iter().collect(), inner)
-            }
-            Statement::ForIn(_, _, body) => (Vec::new(), vec![body]),
-            Statement::Switch(value, cases) => (vec![value], cases.iter().map(|case| &case.body).collect()),
-            Statement::Block(body) => (Vec::new(), body.iter().collect()),
-            Statement::Delete(_, index) => (index.iter().flatten().collect(), Vec::new()),
-            Statement::Exit(value) | Statement::Return(value) => (value.iter().collect(), Vec::new()),
-            Statement::Line(_)
-            | Statement::SortedIn(_)
-            | Statement::Next
-            | Statement::NextFile
-            | Statement::Break
-            | Statement::Continue => (Vec::new(), Vec::new()),
-        }
+        parts_of_statement!(self, iter, as_deref, &)
+    }
+
+    /// Returns its expressions and statements, to be exchanged.
+    fn parts_mut(&mut self) -> (Vec<&mut Expr>, Vec<&mut Statement>) {
+        parts_of_statement!(self, iter_mut, as_deref_mut, &mut)
     }
 }

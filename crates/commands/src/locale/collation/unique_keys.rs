@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use super::levels::Levels;
 use super::sequences::{Element, Sequences};
 
-/// The ASCII characters that no other byte sequence equals, before any ASCII: enough for most texts, and found in a third of
-/// the time of [`Alone`].
+/// The ASCII characters that no other byte sequence equals, before any ASCII: enough for most texts, and found without the
+/// table of all elements that [`Alone`] needs.
 pub(super) struct AloneInAscii([bool; 256]);
 
 impl AloneInAscii {
