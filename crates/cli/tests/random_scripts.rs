@@ -129,7 +129,7 @@ const SETTINGS: [&str; 19] = [
 ];
 
 /// Substitutions of a pipeline on one line.
-const SUBSTITUTIONS: [&str; 9] = [
+const SUBSTITUTIONS: [&str; 14] = [
     "y=`…`\necho \"$y $?\"",
     "echo \"`…`\" `…`",
     "echo `…; echo $LINENO` z",
@@ -138,6 +138,11 @@ const SUBSTITUTIONS: [&str; 9] = [
     "y=\"$(…) `…`\"; echo \"$y\"",
     "echo `echo \\`…\\``",
     "cat <<E\n$x `…` \"$(…)\"\nE",
+    "cat <<E | sort\n$x\n$(…)\n\n$(\n…\n) ${x:-$(…)}\n`…`\nE\necho $?",
+    "while read -r l; do\necho \"$l $LINENO\"\ndone <<E\n$(…)\nE",
+    "while read -r l; do\necho \"$l\"\ndone <<E\n\n$(…; nocmd) \\$(…)\n$(wc -l w | cut -c1 > nosuch/x)\nE",
+    "cat <<-E\n\t$(…)\n\t\ta $(… || echo no) b\n\tE",
+    "h() {\ncat <<'F' - <<E\n$(…)\nF\n$(test -n \"$x\" && …)\nE\n}\nh",
     "if test -n \"`…`\"; then\n…\nfi",
 ];
 
@@ -171,7 +176,7 @@ const FLAT: [&str; 13] = [
 ];
 
 /// What gives variables values under `set -u`, takes them away, and uses them.
-const SCOPES: [&str; 45] = [
+const SCOPES: [&str; 59] = [
     "local v",
     "u=w",
     "v=",
@@ -217,6 +222,20 @@ const SCOPES: [&str; 45] = [
     "sort l & wait $!; echo $?",
     "if sort -c l 2>o; then echo sorted; fi",
     "{ sort l; } | tail -n 1",
+    "call w",
+    "call w o.f",
+    "call nosuch",
+    "sort \"$1\" | uniq -c",
+    "sort $1 |\n uniq; echo $?",
+    "cut -c1 \"$1\" | sort > \"$2\"",
+    "cut -c1 \"$1\" | sort > ${2}.x; echo $?",
+    "sort \"${v%x}\" | uniq || echo no",
+    "sort ${v:-w} ${u+l} | tail -n 1",
+    "sort w | head -n ${#v}",
+    "x=$(sort $v | wc -l); echo $x",
+    "x=$(sort \"$1\" | uniq; echo $v)",
+    "echo \"`sort ${v#x} ${1} | head -n 1`\"",
+    "cat <<E\n$(sort $v | uniq)\nE",
 ];
 const FUNCTIONS: [&str; 3] = ["f", "g", "h"];
 const SCOPES_OF_FUNCTIONS: [&str; 3] = ["local v=w", "local v=w", "local u=w v=w"];

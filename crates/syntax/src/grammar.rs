@@ -157,6 +157,7 @@ impl Reader<'_> {
             background: item.background,
             substitutions: self.substitutions,
             backquoted: false,
+            in_here_document: false,
             loop_variables: self.loop_variables.clone(),
         });
         self.nested.extend(pipelines);

@@ -3,7 +3,7 @@
 use crate::error::{Read, Stop};
 use crate::reader::{Pending, Reader};
 use crate::word::{Builder, WordContext};
-use crate::{Dialect, Item, Reason, RedirectKind, Unmodelled, Word, WordPart};
+use crate::{Dialect, Item, Nested, Reason, RedirectKind, Unmodelled, Word, WordPart};
 use pelton_record::Span;
 
 impl<'t> Reader<'t> {
@@ -49,11 +49,8 @@ impl<'t> Reader<'t> {
             if content == pending.delimiter {
                 let span = Span::new(start, line_start);
                 let parts = body_parts(&body, pending.literal, span);
-                if self.dialect == Dialect::Posix
-                    && parts.iter().any(|part| matches!(part, WordPart::Opaque { .. }))
-                {
-                    let read = self.expansions_of(&body);
-                    self.only_bash_refuses(read)?;
+                if parts.iter().any(|part| matches!(part, WordPart::Opaque { .. })) {
+                    self.expansions_of(&body, span)?;
                 }
                 return Ok(Word { parts, span });
             }
@@ -65,10 +62,27 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the expansions in the body of a here-document: dash parses them at once, bash when it runs them.
-    fn expansions_of(&self, body: &str) -> Read<()> {
-        let mut reader = Reader::new(body, self.dialect);
-        reader.substitutions = self.substitutions + 1;
+    /// Reads the expansions in a body, without leading tabs where these are stripped, and records the pipelines in them.
+    /// dash parses them at once, bash when it runs them.
+    fn expansions_of(&mut self, body: &str, span: Span) -> Read<()> {
+        if self.dialect == Dialect::Posix {
+            let read = self.pipelines_in_body(body, 0).map(drop);
+            self.only_bash_refuses(read)?;
+        }
+        if let Ok(nested) = self.pipelines_in_body(&self.c.text[..span.end], span.start) {
+            // In a pipeline of several lines bash counts them in its own way, and tabs between its words may be stripped.
+            let on_one_line =
+                nested.into_iter().filter(|one| !one.pipeline.span.of(self.c.text).contains('\n'));
+            self.nested.extend(on_one_line);
+        }
+        Ok(())
+    }
+
+    /// Returns the pipelines in the expansions of a text that is read as if in double quotes, from `start`.
+    fn pipelines_in_body(&self, text: &str, start: usize) -> Read<Vec<Nested>> {
+        let mut reader = Reader::new(text, self.dialect);
+        reader.c.pos = start;
+        reader.substitutions = self.substitutions;
         reader.nest_as_deep_as(self)?;
         let mut ignored = Builder::new(WordContext::Value);
         while let Some(byte) = reader.c.raw() {
@@ -82,7 +96,7 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        Ok(())
+        Ok(reader.nested.into_iter().map(|one| Nested { in_here_document: true, ..one }).collect())
     }
 
     /// Reads the next line with its newline, as written.

@@ -10,7 +10,8 @@ use pelton_record::Span;
 pub struct Script {
     /// Items separated by `;`, `&` or newlines.
     pub items: Vec<Item>,
-    /// The pipelines within its compound commands, functions and `$(…)`, in order of their start.
+    /// The pipelines within its compound commands, functions and `$(…)`, in order of their start; in here-documents, those
+    /// that stand on one line.
     pub nested: Vec<Nested>,
     /// Assignments of one value to a variable, each with where it holds.
     pub assigned: Vec<Assigned>,
@@ -27,6 +28,8 @@ pub struct Nested {
     pub substitutions: usize,
     /// Whether it is inside of `` `…` ``, where dash counts lines anew.
     pub backquoted: bool,
+    /// Whether it is in the body of a here-document, where bash counts lines from that of the command.
+    pub in_here_document: bool,
     /// The variables of the enclosing `for` loops, which are certainly set.
     pub loop_variables: Vec<String>,
 }

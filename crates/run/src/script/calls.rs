@@ -4,12 +4,13 @@ use super::ShellEffects;
 use super::echoed::Echoed;
 use super::names;
 use super::outlook::Outlook;
-use super::stages::{Judge, expands_unquoted};
+use super::stages::{Judge, expands_unquoted, unset_ends_stage};
 use super::traced::{self, Traced};
 use crate::shell::Shell;
 use pelton_record::Span;
 use pelton_record::quoted;
 use pelton_syntax::{Dialect, Nested, Redirect, RedirectKind, Stage, Word};
+use std::collections::BTreeSet;
 
 /// How calls are written.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Writer<'a> {
     pub effects: ShellEffects,
     /// Whether the script, or a file that it sources, mentions `PATH`.
     pub names_path: bool,
+    /// Whether either mentions `LINENO`.
+    pub names_line: bool,
     /// How calls keep out of the trace, if the text may be traced.
     pub traced: Option<Traced>,
 }
@@ -61,6 +64,7 @@ impl Writer<'_> {
     /// # Errors
     /// As [`Writer::call`].
     pub fn single(&self, stage: &Stage, of: &Nested) -> Result<Vec<Edit>, String> {
+        self.refuse_here_document(of)?;
         let beginning = self.beginning(&self.lines(std::slice::from_ref(stage), of), &[], false, of);
         refuse_escapes(&beginning, of)?;
         let Some(traced) = &self.traced else {
@@ -70,12 +74,36 @@ impl Writer<'_> {
         Ok(vec![Edit::insertion(stage.span.start, before, 1), Edit::insertion(stage.span.end, after, 0)])
     }
 
-    /// Makes one call of these adjacent stages of a pipeline. `from_first`: whether its first stage is among them.
+    /// Makes one call of these adjacent stages of a pipeline, made only where the parameters `needed` are set.
+    /// `from_first`: whether its first stage is among them.
     ///
     /// # Errors
     /// The reason why no call can replace them, to follow 'because of'.
-    pub fn call(&self, stages: &[Stage], of: &Nested, from_first: bool) -> Result<Vec<Edit>, String> {
+    pub fn call(
+        &self,
+        stages: &[Stage],
+        of: &Nested,
+        from_first: bool,
+        needed: &BTreeSet<&String>,
+    ) -> Result<Vec<Edit>, String> {
+        let edits = self.unconditional_call(stages, of, from_first)?;
+        match (needed.first(), stages.first(), stages.last()) {
+            (Some(name), Some(first), Some(last)) => {
+                let span = Span::new(first.span.start, last.span.end);
+                self.where_set(span, of, needed, edits).ok_or_else(|| unset_ends_stage(name))
+            }
+            _ => Ok(edits),
+        }
+    }
+
+    fn unconditional_call(
+        &self,
+        stages: &[Stage],
+        of: &Nested,
+        from_first: bool,
+    ) -> Result<Vec<Edit>, String> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
+        self.refuse_here_document(of)?;
         let span = Span::new(first.span.start, last.span.end);
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
         let mut beginning = self.beginning(&self.lines(stages, of), &redirects, !from_first, of);
@@ -143,10 +171,8 @@ impl Writer<'_> {
         if of.background || expands || span.of(self.text).contains('\n') {
             return None;
         }
-        let edits = self.call(stages, of, false).ok()?;
-        let moved =
-            |edit: Edit| Edit { span: Span::new(edit.span.start - begin, edit.span.end - begin), ..edit };
-        let call = apply(&self.text[begin..to], edits.into_iter().map(moved).collect());
+        let edits = self.unconditional_call(stages, of, false).ok()?;
+        let call = self.edited(Span::new(begin, to), edits);
         let Echoed { word, test } = echoed;
         let (before, after) = match of.is_substituted() {
             false => (format!("if {test}; then {call} <<< {word}; else "), "; fi"),
@@ -190,15 +216,9 @@ impl Writer<'_> {
     /// ```
     fn guarded(&self, span: Span, names: &[&Word], edits: Vec<Edit>) -> Result<Vec<Edit>, String> {
         let stages = edits.iter().map(|edit| edit.stages).sum();
-        let moved = |edit: Edit| Edit {
-            span: Span::new(edit.span.start - span.start, edit.span.end - span.start),
-            ..edit
-        };
-        let call = apply(span.of(self.text), edits.into_iter().map(moved).collect()).replace("\\\n", "");
-        if call.contains('\n') {
-            // The lines that follow would get other numbers.
+        let Some(call) = self.on_one_line(span, edits) else {
             return Err("the name of a file that expands, beside words of several lines".into());
-        }
+        };
         let too_many = ":*".repeat(names.len() + 1);
         let names: String = names.iter().map(|name| format!("{}:", name.span.of(self.text))).collect();
         let before = format!("case \"{names}\" in (:*|*::*|*{too_many}|*[!:{PLAIN}]*) ");
@@ -208,11 +228,75 @@ impl Writer<'_> {
         ])
     }
 
+    /// Adds a test of the parameters that must be set, by which the shell runs either the call or the pipeline. `None` if
+    /// the text around it does not allow that.
+    ///
+    /// ```text
+    /// case ${1+x}${sum+x} in (xx) pelton pipe … ;; (*) grep "$1" a | cut -f"$sum";; esac
+    /// n=$([[ ${1+x} == x ]] && exec pelton pipe … ; grep "$1" a | wc -l)
+    /// ```
+    ///
+    /// bash 5.2 prints the text of a `$(…)` anew before it runs it, a `case` on several lines: later lines would get other
+    /// numbers. There the call takes the place of the subshell.
+    fn where_set(
+        &self,
+        span: Span,
+        of: &Nested,
+        needed: &BTreeSet<&String>,
+        edits: Vec<Edit>,
+    ) -> Option<Vec<Edit>> {
+        let (is_bash, is_guarded) =
+            (self.dialect == Dialect::Bash, edits.iter().any(|edit| edit.text.starts_with("case ")));
+        let in_bash_substitution = is_bash && of.is_substituted();
+        let fits = match in_bash_substitution {
+            true => self.is_alone(of) && span == of.pipeline.span && !is_guarded,
+            false => true,
+        };
+        // In the background bash redirects the input of a command, but not of a pipeline; a test would show in a trace, and
+        // sets the status.
+        let status_is_read =
+            in_bash_substitution && ["$?", "${?"].iter().any(|one| span.of(self.text).contains(one));
+        if !fits || status_is_read || self.traced.is_some() || is_bash && of.background {
+            return None;
+        }
+        let stages = edits.iter().map(|edit| edit.stages).sum();
+        let call = self.on_one_line(span, edits)?;
+        let expansions: String = needed.iter().map(|name| format!("${{{name}+x}}")).collect();
+        let all = "x".repeat(needed.len());
+        let (before, after) = match in_bash_substitution {
+            true => (format!("[[ {expansions} == {all} ]] && exec {call}; "), ""),
+            false => (format!("case {expansions} in ({all}) {call};; (*) "), ";; esac"),
+        };
+        Some(vec![
+            Edit::insertion(span.start, before, stages),
+            Edit::insertion(span.end, after.to_owned(), 0),
+        ])
+    }
+
+    /// Returns an edited piece of the text.
+    fn edited(&self, span: Span, edits: Vec<Edit>) -> String {
+        let moved = |edit: Edit| Edit {
+            span: Span::new(edit.span.start - span.start, edit.span.end - span.start),
+            ..edit
+        };
+        apply(span.of(self.text), edits.into_iter().map(moved).collect())
+    }
+
+    /// Returns an edited piece of the text without joined lines; `None` if it has several lines even so, for then the lines
+    /// that follow would get other numbers.
+    fn on_one_line(&self, span: Span, edits: Vec<Edit>) -> Option<String> {
+        let edited = self.edited(span, edits).replace("\\\n", "");
+        (!edited.contains('\n')).then_some(edited)
+    }
+
     /// Returns the line that messages about each stage name, as one if it is the same: where it ends for bash, where it
-    /// begins for dash, which counts from 1 between backquotes.
+    /// begins for dash, which counts from 1 between backquotes. In a here-document bash counts from the line of the command.
     fn lines(&self, stages: &[Stage], of: &Nested) -> String {
         if of.backquoted && self.dialect == Dialect::Posix {
             return "1".to_owned();
+        }
+        if of.in_here_document && self.dialect == Dialect::Bash {
+            return "\"$LINENO\"".to_owned();
         }
         let names = |span: Span| if self.dialect == Dialect::Bash { span.end } else { span.start };
         let line = |stage: &Stage| 1 + self.text[..names(stage.span)].matches('\n').count();
@@ -221,6 +305,15 @@ impl Writer<'_> {
             lines.truncate(1);
         }
         lines.join(",")
+    }
+
+    /// Fails in a here-document if the line of the command is not known there.
+    fn refuse_here_document(&self, of: &Nested) -> Result<(), String> {
+        let is_unknown = self.names_line || self.traced.is_some();
+        match of.in_here_document && self.dialect == Dialect::Bash && is_unknown {
+            true => Err("a here-document, in a script that traces or names `LINENO`".to_owned()),
+            false => Ok(()),
+        }
     }
 
     /// Writes the call up to its first stage. `owns_input`: whether its input is a pipe from the stage before.

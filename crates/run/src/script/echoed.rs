@@ -12,7 +12,7 @@
 //! The test leaves to the pipeline what a here-string would put into a temporary file, and what `echo` could take for an
 //! option.
 
-use super::stages::Judge;
+use super::stages::{Judge, positional};
 use pelton_syntax::{Nested, Stage, Word, WordPart};
 
 /// Characters of a word up to which it is passed on: in any encoding fewer bytes than bash writes to a pipe of its own.
@@ -54,9 +54,7 @@ fn test(word: &Word, text: &str, has_options: bool) -> Option<String> {
             WordPart::Variable { name, .. } => lengths.push(format!("${{#{name}}}")),
             WordPart::Opaque { span, .. } => {
                 // `$1`
-                let number = span.of(text).trim_matches(['$', '{', '}']);
-                let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-                lengths.push(is_number.then(|| format!("${{#{number}}}"))?);
+                lengths.push(positional(span.of(text)).map(|number| format!("${{#{number}}}"))?);
             }
             _ => return None,
         }

@@ -39,6 +39,7 @@ pub use pelton_record::quoted;
 use pelton_syntax::{self as syntax, Command, Dialect, Nested, Script};
 use pelton_sys::limits;
 use refuse::ShellEffects;
+use std::collections::BTreeSet;
 
 /// A text whose pipelines call pelton.
 #[derive(Debug)]
@@ -150,12 +151,21 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         functions: &functions,
         assigned: &assigned,
     };
-    let names_path = all.contains("PATH");
+    let (names_path, names_line) = (all.contains("PATH"), all.contains("LINENO"));
     let traced = traced::traced(&all, &names, &manner, environment, &found, &functions)?;
     if traced.is_some() && !sourced.files.is_empty() && !own_functions.is_empty() {
         return Err("tracing, and functions that sourced files may call".into());
     }
-    let writer = Writer { text, caller, shell: &request.shell, dialect, effects: manner, names_path, traced };
+    let writer = Writer {
+        text,
+        caller,
+        shell: &request.shell,
+        dialect,
+        effects: manner,
+        names_path,
+        names_line,
+        traced,
+    };
     let outlook = outlook::Outlook::new(text, environment, programs);
     let (mut edits, mut considered, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let sizes = sizes::Sizes::new(text, &found, request);
@@ -202,6 +212,7 @@ pub(crate) fn pipelines(script: &Script) -> Vec<Nested> {
         background,
         substitutions: 0,
         backquoted: false,
+        in_here_document: false,
         loop_variables: vec![],
     });
     top.chain(script.nested.iter().cloned()).collect()
@@ -283,7 +294,7 @@ fn consider(
         return (vec![], Some("tracing: bash shows this text as it is written".into()));
     }
     let last = pipeline.stages.len() - 1;
-    let judged: Vec<Result<(), String>> = (pipeline.stages.iter().enumerate())
+    let judged: Vec<Result<BTreeSet<String>, String>> = (pipeline.stages.iter().enumerate())
         .map(|(at, stage)| judge.stage(stage, at == 0, at == last, found))
         .collect();
     if let Some(edits) = fed_by_echo(found, judge, &judged, outlook, writer) {
@@ -293,12 +304,14 @@ fn consider(
     let mut edits = Vec::new();
     let mut at = 0;
     while at <= last {
-        let run = judged[at..].iter().take_while(|one| one.is_ok()).count();
+        let needed: Vec<&BTreeSet<String>> = judged[at..].iter().map_while(|one| one.as_ref().ok()).collect();
+        let run = needed.len();
         if run >= 2 {
             let stages = &pipeline.stages[at..at + run];
+            let needed = needed.into_iter().flatten().collect();
             match outlook.nothing_gained(stages) {
                 Some(why) => reason = reason.or(Some(format!("stages that no kernel serves ({why})"))),
-                None => match writer.call(stages, found, at == 0) {
+                None => match writer.call(stages, found, at == 0, &needed) {
                     Ok(calls) => edits.extend(calls),
                     Err(why) => reason = reason.or(Some(why)),
                 },
@@ -313,12 +326,13 @@ fn consider(
 fn fed_by_echo(
     found: &Nested,
     judge: &stages::Judge<'_>,
-    judged: &[Result<(), String>],
+    judged: &[Result<BTreeSet<String>, String>],
     outlook: &outlook::Outlook<'_>,
     writer: &Writer<'_>,
 ) -> Option<Vec<Edit>> {
     let (first, rest) = found.pipeline.stages.split_first()?;
-    if rest.is_empty() || judged[1..].iter().any(Result::is_err) {
+    let always = |one: &Result<BTreeSet<String>, String>| one.as_ref().is_ok_and(BTreeSet::is_empty);
+    if rest.is_empty() || !judged[1..].iter().all(always) {
         return None;
     }
     // The test before the call sets the status.

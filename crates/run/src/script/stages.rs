@@ -10,6 +10,7 @@ use pelton_record::Span;
 use pelton_syntax::{
     Assigned, Command, Nested, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
 };
+use std::collections::BTreeSet;
 
 /// The context of a stage.
 pub struct Judge<'a> {
@@ -24,9 +25,15 @@ pub struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Checks whether the stage may be in a call. The error is the reason, to follow 'because of'. Only the
-    /// first and the last stage of a pipeline may redirect: its input, its output.
-    pub fn stage(&self, stage: &Stage, first: bool, last: bool, of: &Nested) -> Result<(), String> {
+    /// Checks whether the stage may be in a call, and returns the parameters that must be set for that. The error is the
+    /// reason, to follow 'because of'. Only the first and the last stage of a pipeline may redirect: its input, its output.
+    pub fn stage(
+        &self,
+        stage: &Stage,
+        first: bool,
+        last: bool,
+        of: &Nested,
+    ) -> Result<BTreeSet<String>, String> {
         let simple = match &stage.command {
             Command::Simple(simple) => simple,
             Command::Compound(_) => return Err("a compound command as a stage".into()),
@@ -36,16 +43,17 @@ impl Judge<'_> {
         if stage.pipes_stderr {
             return Err("`|&`".into());
         }
+        let mut needed = BTreeSet::new();
         for word in &simple.words[1..] {
-            self.word(word, of)?;
+            needed.extend(self.parameters(word, of)?);
         }
         for redirect in &stage.redirects {
-            self.redirect(redirect, first, last, of)?;
+            needed.extend(self.redirect(redirect, first, last, of)?);
         }
         let reads = |redirect: &&Redirect| matches!(redirect.kind, RedirectKind::Read(_));
         let inputs = stage.redirects.iter().filter(reads).count();
         match (inputs, stage.redirects.len() - inputs) {
-            (0 | 1, 0 | 1) => Ok(()),
+            (0 | 1, 0 | 1) => Ok(needed),
             _ => Err("several redirections".into()),
         }
     }
@@ -105,25 +113,43 @@ impl Judge<'_> {
         }
     }
 
-    /// Checks whether a word is expanded in a call as in a stage.
+    /// Checks whether a word is expanded in a call as in a stage, whatever is set.
     pub fn word(&self, word: &Word, of: &Nested) -> Result<(), String> {
-        word.parts.iter().try_for_each(|part| match part {
-            WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::AnyText | WordPart::AnyChar => Ok(()),
-            WordPart::Tilde => Ok(()),
-            WordPart::Variable { name, .. } => self.variable(name, of),
-            WordPart::Opaque { reason, span } => self.opaque(*reason, span.of(self.text)),
-        })
+        match self.parameters(word, of)?.first() {
+            None => Ok(()),
+            Some(name) => Err(unset_ends_stage(name)),
+        }
     }
 
-    fn variable(&self, name: &str, of: &Nested) -> Result<(), String> {
+    /// Checks whether a word is expanded in a call as in a stage, and returns the parameters that must be set for that:
+    /// under `set -u` any other ends the stage, but would end the script in a call.
+    fn parameters(&self, word: &Word, of: &Nested) -> Result<BTreeSet<String>, String> {
+        let mut needed = BTreeSet::new();
+        for part in &word.parts {
+            needed.extend(match part {
+                WordPart::Bare(_)
+                | WordPart::Quoted(_)
+                | WordPart::AnyText
+                | WordPart::AnyChar
+                | WordPart::Tilde => None,
+                WordPart::Variable { name, .. } => self.variable(name, of)?,
+                WordPart::Opaque { reason, span } => self.opaque(*reason, span.of(self.text), of)?,
+            });
+        }
+        Ok(needed)
+    }
+
+    fn variable(&self, name: &str, of: &Nested) -> Result<Option<String>, String> {
         let looped = of.loop_variables.iter().any(|variable| variable == name);
         if !looped && is_set_by_shell(name, self.environment.get(name).is_some()) {
             return Err(format!("`${name}`, which the shell computes"));
         }
-        if self.manner.nounset && !looped && !self.is_certainly_set(name, of) {
-            return Err(format!("`${name}` under `set -u`: were it unset, only the stage would end"));
-        }
-        Ok(())
+        Ok(if looped { None } else { self.needed(name, of) })
+    }
+
+    /// Returns the parameter if it must be set, and may not be.
+    fn needed(&self, name: &str, of: &Nested) -> Option<String> {
+        (self.manner.nounset && !self.is_certainly_set(name, of)).then(|| name.to_owned())
     }
 
     /// Whether an earlier command assigns to the variable, and none unsets it.
@@ -132,30 +158,42 @@ impl Judge<'_> {
         self.assigned.iter().any(|one| one.name == name && holds(one.scope))
     }
 
-    /// Accepts an expansion that is not modelled, if the shell expands it the same way everywhere.
-    fn opaque(&self, reason: Reason, written: &str) -> Result<(), String> {
+    /// Accepts an expansion that is not modelled, if the shell expands it the same way everywhere. Returns the parameter that
+    /// must be set for that.
+    fn opaque(&self, reason: Reason, written: &str, of: &Nested) -> Result<Option<String>, String> {
         let plain = !["$(", "`", "<(", ">(", "=", "++", "--"].iter().any(|sign| written.contains(sign));
-        let fails = written.contains('?') || self.manner.nounset;
-        let harmless = match reason {
-            Reason::ParameterOperator => {
-                plain && !fails && !written.contains("RANDOM") && !written.contains("LINENO")
+        let computed = written.contains("RANDOM") || written.contains("LINENO");
+        let refused = || Err(reason.describe().to_owned());
+        match reason {
+            Reason::ParameterOperator if plain && !computed && !written.contains('?') => {
+                match (self.manner.nounset, parameter_of(written)) {
+                    (false, _) | (true, Some(None)) => Ok(None),
+                    (true, Some(Some(name))) => Ok(self.needed(name, of)),
+                    (true, None) => refused(),
+                }
             }
-            Reason::SpecialParameter => {
-                matches!(written.trim_matches(['$', '{', '}']), "@" | "*" | "#" | "$" | "?")
+            Reason::SpecialParameter => match (written.trim_matches(['$', '{', '}']), positional(written)) {
+                ("@" | "*" | "#" | "$" | "?", _) => Ok(None),
+                (_, Some(number)) => Ok(self.manner.nounset.then(|| number.to_owned())),
+                _ => refused(),
+            },
+            Reason::BracketPattern | Reason::BraceExpansion | Reason::NamedHome
+                if plain && !written.contains('$') =>
+            {
+                Ok(None)
             }
-            Reason::BracketPattern | Reason::BraceExpansion | Reason::NamedHome => {
-                plain && !written.contains('$')
-            }
-            Reason::AnsiString => true,
-            _ => false,
-        };
-        let positional = reason == Reason::SpecialParameter
-            && !self.manner.nounset
-            && written.trim_matches(['$', '{', '}']).bytes().all(|byte| byte.is_ascii_digit());
-        if harmless || positional { Ok(()) } else { Err(reason.describe().into()) }
+            Reason::AnsiString => Ok(None),
+            _ => refused(),
+        }
     }
 
-    fn redirect(&self, redirect: &Redirect, first: bool, last: bool, of: &Nested) -> Result<(), String> {
+    fn redirect(
+        &self,
+        redirect: &Redirect,
+        first: bool,
+        last: bool,
+        of: &Nested,
+    ) -> Result<BTreeSet<String>, String> {
         if self.manner.noclobber && matches!(redirect.kind, RedirectKind::Write(_)) {
             return Err("`>` under `set -C`".into());
         }
@@ -167,8 +205,15 @@ impl Judge<'_> {
             _ => return Err("a redirection".into()),
         };
         // A pattern as target would fail the stage alone; of a variable, see `Writer::guarded`.
-        let one_word = |part: &WordPart| {
-            matches!(part, WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Variable { .. })
+        let one_word = |part: &WordPart| match part {
+            WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Variable { .. } => true,
+            WordPart::Opaque { reason: Reason::SpecialParameter, span } => {
+                positional(span.of(self.text)).is_some()
+            }
+            WordPart::Opaque { reason: Reason::ParameterOperator, span } => {
+                parameter_of(span.of(self.text)).is_some()
+            }
+            _ => false,
         };
         let simple = here && redirect.fd.is_none_or(|own| own == fd) && target.parts.iter().all(one_word);
         if !simple {
@@ -178,8 +223,45 @@ impl Judge<'_> {
         if expands_unquoted(written) && (self.manner.odd_separators || written.contains(['"', '\'', '\\'])) {
             return Err("a redirection".into());
         }
-        self.word(target, of)
+        self.parameters(target, of)
     }
+}
+
+/// Describes a parameter that may be unset under `set -u`.
+pub fn unset_ends_stage(name: &str) -> String {
+    format!("`${name}` under `set -u`: were it unset, only the stage would end")
+}
+
+/// Returns the number of a positional parameter.
+pub fn positional(written: &str) -> Option<&str> {
+    let number = written.trim_matches(['$', '{', '}']);
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
+}
+
+/// Returns the parameter of `${…}` that must be set under `set -u`, if one must; `None` if that is not known.
+fn parameter_of(written: &str) -> Option<Option<&str>> {
+    let inside = written.strip_prefix("${")?.strip_suffix('}')?;
+    if inside.contains('$') {
+        return None;
+    }
+    let (length, inside) = inside.strip_prefix('#').map_or((false, inside), |rest| (true, rest));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (name, operator) = inside.split_at(inside.find(|c| !is_part(c)).unwrap_or(inside.len()));
+    if name.is_empty()
+        || name.starts_with(|c: char| c.is_ascii_digit()) && !name.bytes().all(|c| c.is_ascii_digit())
+    {
+        return None;
+    }
+    if length {
+        return operator.is_empty().then_some(Some(name));
+    }
+    if [":-", "-", ":+", "+"].iter().any(|one| operator.starts_with(one)) {
+        return Some(None);
+    }
+    let cuts = operator.starts_with(['%', '#', '/', '^', ',']);
+    let slices =
+        operator.starts_with(':') && operator.bytes().all(|c| c.is_ascii_digit() || b": ".contains(&c));
+    (cuts || slices).then_some(Some(name))
 }
 
 /// Whether a word, as written, has an expansion outside quotes. As an argument it may then become several words.

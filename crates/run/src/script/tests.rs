@@ -233,7 +233,15 @@ fn what_could_tell_is_left() {
         ("sort a | uniq > $x\"y\"", "a redirection"),
         ("sort a | uniq > *", "a redirection"),
         ("sort a | uniq 2>&1", "a redirection"),
-        ("set -u; sort $x | uniq", "under `set -u`"),
+        ("set -u; sort $x | uniq &", "under `set -u`"),
+        ("set -u; y=$(sort $x | uniq; z)", "under `set -u`"),
+        ("set -u; y=$(sort $x $? | uniq)", "under `set -u`"),
+        ("set -u; y=$(sort w | uniq > $x)", "a substitution"),
+        ("set -u; sort $x | awk '1\n'", "under `set -u`"),
+        ("set -u; sort ${x:y} | uniq", "an expansion with an operator"),
+        ("set -u; sort ${x:-$y} | uniq", "an expansion with an operator"),
+        ("sort a | uniq > \"$@\"", "a redirection"),
+        ("cat <<E\n$(sort a | uniq)\nE\nLINENO=3", "names `LINENO`"),
         ("time sort a | uniq", "the shell's `time`"),
     ] {
         let rewritten = rewritten(text).expect("rewritten");
@@ -320,8 +328,54 @@ fn expansions_outside_quotes_are_found() {
 }
 
 #[test]
+fn what_must_be_set_is_tested() {
+    for (text, expected) in [
+        (
+            "set -u; f() { sort \"$1\" |\n cut -f$n; }",
+            "set -u; f() { case ${1+x}${n+x} in (xx) PIPE --line=1,2 SEP sort \"$1\" SEP cut -f$n;; \
+             (*) sort \"$1\" |\n cut -f$n;; esac; }",
+        ),
+        (
+            "set -u; n=$(sort ${x%.*} | uniq)",
+            "set -u; n=$([[ ${x+x} == x ]] && exec PIPE --line=1 SEP sort ${x%.*} SEP uniq; sort ${x%.*} | uniq)",
+        ),
+        (
+            "set -u; sort ${x-a} ${y:+b} $# | uniq",
+            "set -u; PIPE --line=1 SEP sort ${x-a} ${y:+b} $# SEP uniq",
+        ),
+        ("sort a | uniq > \"$2\"", "PIPE --line=1 --write=\"$2\" SEP sort a SEP uniq "),
+    ] {
+        assert_eq!(after(text), expected);
+    }
+    assert!(
+        after("set -u; sort a | uniq > $x").starts_with("set -u; case ${x+x} in (x) case \"$x:\" in (:*|")
+    );
+}
+
+#[test]
+fn pipelines_in_here_documents_are_called() {
+    assert_eq!(
+        after("cat <<E\na $(sort a | uniq) \\$(sort a | uniq) `sort b | uniq`\nE"),
+        "cat <<E\na $(PIPE --line=\"$LINENO\" SEP sort a SEP uniq) \\$(sort a | uniq) \
+         `PIPE --line=\"$LINENO\" SEP sort b SEP uniq`\nE"
+    );
+    assert_eq!(
+        after("f() {\n\tcat <<-E\n\t$(sort a | uniq)\n\tE\n}"),
+        "f() {\n\tcat <<-E\n\t$(PIPE --line=\"$LINENO\" SEP sort a SEP uniq)\n\tE\n}"
+    );
+    for text in
+        ["cat <<E\n$(sort a |\n uniq)\nE", "cat <<'E'\n$(sort a | uniq)\nE", "cat <<E\n$(sort a | uniq\nE"]
+    {
+        assert_eq!(rewritten(text).expect("rewritten").text, text);
+    }
+}
+
+#[test]
 fn assigned_variables_do_not_end_a_stage() {
-    let is_called = |text: &str| rewritten(text).expect("rewritten").has_calls();
+    let is_called = |text: &str| {
+        let rewritten = rewritten(text).expect("rewritten");
+        rewritten.has_calls() && !rewritten.text.contains("+x}")
+    };
     for text in [
         "set -u; x=a; sort $x | uniq",
         "set -u; x=a\nf() { sort \"$x\" | uniq; }; f",
