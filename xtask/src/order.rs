@@ -24,8 +24,10 @@ use workbench::{Failure, Outcome};
 
 /// The file to write; the package's build script gives it to the linker.
 const ORDER: &str = "crates/cli/startup.ld";
+/// A script of `CALLS`.
+const SCRIPT: &str = "set -eu\nfor x in f; do\n  cut -d, -f2 \"$x\" | sort | uniq -c > o\ndone\nif [ -f o ]; then n=$(wc -l < o); fi\n";
 /// Calls whose functions should be close together, over files of two lines.
-const CALLS: [&[&str]; 7] = [
+const CALLS: [&[&str]; 9] = [
     &["pipe", ":::", "cut", "-d,", "-f2", "f", ":::", "sort", ":::", "uniq", "-c"],
     &["pipe", ":::", "cat", "f", ":::", "grep", "a", ":::", "head", "-n", "1"],
     &["pipe", ":::", "sed", "s/a/b/", "f", ":::", "tr", "a-z", "A-Z", ":::", "wc", "-l"],
@@ -33,6 +35,8 @@ const CALLS: [&[&str]; 7] = [
     &["pipe", ":::", "grep", "-v", "b", "f", ":::", "sort", "-t,", "-k2,2n", ":::", "tail", "-n", "1"],
     &["pipe", ":::", "cut", "-d,", "-f2", "f", ":::", "rev", ":::", "sort"],
     &["run", "cut -d, -f2 f | sort | uniq -c"],
+    &["run", "-f", "dash.sh"],
+    &["run", "-f", "bash.sh"],
 ];
 /// Functions made for many types share a name except for the hash. A name is left out if the program has this
 /// many times more of them than were run.
@@ -54,6 +58,9 @@ pub fn run() -> Outcome {
     let dir = target_dir()?.join("order");
     fs::create_dir_all(&dir)?;
     fs::write(dir.join("f"), "alpha,1,x\nbeta,2,y\n")?;
+    for shell in ["dash", "bash"] {
+        fs::write(dir.join(shell).with_extension("sh"), format!("#!/bin/{shell}\n{SCRIPT}"))?;
+    }
     let mut calls = vec![0usize; sections.len()];
     for call in CALLS {
         let ran = timed(&format!("step through pelton {}", call.join(" ")), || {

@@ -7,12 +7,11 @@
 //!
 //! A NUL counts as another byte: formats end strings there if they are of characters.
 
-use crate::regex::Regex;
-
 use super::arguments::Line;
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{self, Piece};
+use super::gate::Gate;
 use super::machine::Machine;
 use super::pattern::Pattern;
 use super::substitute::Passes;
@@ -92,7 +91,7 @@ struct Searches {
     patterns: Vec<Pattern>,
     separators: Vec<Separator>,
     fields: Separator,
-    gate: Option<Regex>,
+    gate: Option<Gate>,
     passes: Option<Passes>,
 }
 
@@ -130,7 +129,7 @@ impl Ascii {
         is_on: bool,
         length: usize,
         machine: &mut Machine,
-        gate: &mut Option<Regex>,
+        gate: &mut Option<Gate>,
         passes: &mut Option<Passes>,
     ) {
         let mut changes = is_on != self.is_on;
@@ -152,7 +151,7 @@ impl Searches {
         let constants = &machine.patterns[..machine.made.constants().0];
         let patterns: Vec<Pattern> = constants.iter().map(Pattern::of_bytes).collect();
         let separators = &machine.separators[..machine.made.constants().1];
-        let gate = code.gate.filter(|_| has_gate).and_then(|pattern| patterns[pattern].over_lines());
+        let gate = Gate::of(code, &patterns).filter(|_| has_gate);
         let passes = Passes::of(code, &patterns).filter(|_| has_passes);
         Searches {
             separators: separators.iter().map(Separator::of_bytes).collect(),
@@ -165,7 +164,7 @@ impl Searches {
 
     /// Exchanges it for what is in use. Expressions that were made while the program ran stay: those of characters find the
     /// same in ASCII.
-    fn swap(&mut self, machine: &mut Machine, gate: &mut Option<Regex>, passes: &mut Option<Passes>) {
+    fn swap(&mut self, machine: &mut Machine, gate: &mut Option<Gate>, passes: &mut Option<Passes>) {
         let (patterns, separators) = machine.made.constants();
         self.patterns.swap_with_slice(&mut machine.patterns[..patterns]);
         self.separators.swap_with_slice(&mut machine.separators[..separators]);

@@ -72,13 +72,20 @@ pub(super) struct Code {
     pub(super) has_paragraphs: bool,
     /// The indices of sums: variables and arrays.
     pub(super) sums: (Vec<usize>, Vec<usize>),
-    /// A pattern without which a record has no effect.
-    pub(super) gate: Option<usize>,
+    /// What a record must match to have an effect.
+    pub(super) gate: Option<RecordTest>,
     /// A lookup of the first matching rule, if possible.
     pub(super) choice: Option<Choice>,
     /// The number of places where an expression or a format is made while the program runs, and how it is understood.
     pub(super) made: usize,
     pub(super) limits: Limits,
+}
+
+/// A match of the whole record with a pattern, or that there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordTest {
+    pub(super) pattern: usize,
+    pub(super) negated: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -358,11 +365,25 @@ impl Code {
         self.record_end == b'\n' && !self.has_paragraphs
     }
 
-    /// Returns the pattern that a record must match for the only rule to have an effect.
-    pub(super) fn gate_of(rules: &[Rule]) -> Option<usize> {
+    /// Returns what a record must match for the only rule to have an effect.
+    pub(super) fn gate_of(rules: &[Rule]) -> Option<RecordTest> {
         match rules {
             [Rule { when: When::If(test), .. }] => required(test),
             _ => None,
+        }
+    }
+
+    /// Whether the program prints the records that pass the test, and does nothing else with them.
+    pub(super) fn prints_what_passes(&self, ends_lines: bool) -> bool {
+        match self.rules.as_slice() {
+            [Rule { when: When::If(Get::Match { text, .. }), action, .. }] => {
+                self.gate.is_some()
+                    && ends_lines
+                    && self.has_lines()
+                    && matches!(**text, Get::Of(LValue::Record))
+                    && matches!(action.as_slice(), [Do::PrintRecord])
+            }
+            _ => false,
         }
     }
 
@@ -389,11 +410,11 @@ impl Code {
     }
 }
 
-/// Returns the pattern that the record must match for this to be true; earlier operands have no effects.
-fn required(test: &Get) -> Option<usize> {
+/// Returns what the record must match for this to be true; earlier operands have no effects.
+fn required(test: &Get) -> Option<RecordTest> {
     match test {
-        Get::Match { negated: false, text, pattern } if matches!(**text, Get::Of(LValue::Record)) => {
-            Some(*pattern)
+        Get::Match { negated, text, pattern } if matches!(**text, Get::Of(LValue::Record)) => {
+            Some(RecordTest { pattern: *pattern, negated: *negated })
         }
         Get::And(left, right) if is_still(left) => required(left).or_else(|| required(right)),
         Get::And(left, _) => required(left),

@@ -53,7 +53,10 @@ impl Compiler<'_> {
                 inner => Get::Negate(Box::new(inner)),
             },
             Expr::Plus(inner) => Get::Plus(self.boxed(inner)?),
-            Expr::Not(inner) => Get::Not(self.boxed(inner)?),
+            Expr::Not(inner) => match self.get(inner)? {
+                Get::Match { negated, text, pattern } => Get::Match { negated: !negated, text, pattern },
+                inner => Get::Not(Box::new(inner)),
+            },
             Expr::Arith(arith, left, right) => {
                 let left = self.boxed(left)?;
                 Get::Arith(*arith, left, self.boxed(right)?)

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use pelton_stream::{Flow, Framing, HandOver, IoControl, Kernel, Notice, Outcome, Parallel, Peer, known};
 
-use crate::regex::{Judges, Regex};
+use crate::regex::Judges;
 
 use super::ascii::Ascii;
 use super::code::{ORS, SUBSEP};
 use super::compile::Compiled;
 use super::fields::each_record;
 use super::first_of_each_key::FirstOfEachKey;
+use super::gate::Gate;
 use super::length_filter::Lengths;
 use super::machine::{Machine, Ran, Stop};
 use super::next_record::{Ahead, Pending};
@@ -63,8 +64,10 @@ pub(super) struct AwkKernel {
     manner: ProgramTraits,
     /// In paragraph mode.
     paragraphs: Option<Paragraphs>,
-    /// The pattern that a record needs to have an effect, over whole lines.
-    gate: Option<Regex>,
+    /// What a record must match to have an effect.
+    gate: Option<Gate>,
+    /// Whether it only prints the records that do.
+    prints_what_passes: bool,
     /// Set if the program only substitutes.
     passes: Option<Passes>,
     /// Set if strings of ASCII are taken for bytes.
@@ -103,8 +106,7 @@ impl AwkKernel {
         let ascii = manner
             .works_on_bytes
             .then(|| Ascii::new(manner.rules.characters, manner.shares && !manner.folds));
-        let gate = compiled.code.gate.filter(|_| compiled.code.has_lines());
-        let gate = gate.and_then(|pattern| compiled.patterns[pattern].over_lines());
+        let gate = Gate::of(&compiled.code, &compiled.patterns);
         let passes = Passes::of(&compiled.code, &compiled.patterns);
         let has_paragraphs = compiled.code.has_paragraphs;
         manner.rules.characters &= ascii.is_none();
@@ -114,6 +116,7 @@ impl AwkKernel {
             ascii,
             paragraphs: has_paragraphs.then(|| Paragraphs::new(manner.rules.variant)),
             gate,
+            prints_what_passes: false,
             passes,
             lengths: Lengths::of(&compiled.code),
             assigned: Assigned::of(&compiled.code),
@@ -152,6 +155,8 @@ impl AwkKernel {
             let ran = self.machine.begin();
             self.stopped(ran);
             self.machine.check_sums();
+            let ends_lines = self.machine.globals[ORS].bytes() == Some(b"\n");
+            self.prints_what_passes = self.machine.code.prints_what_passes(ends_lines);
             self.printed = Printed::of(&self.machine.code, &self.machine.globals);
             if let Some(firsts) = &mut self.firsts {
                 let globals = &self.machine.globals;
@@ -303,19 +308,31 @@ impl AwkKernel {
         each_record(block, end, &mut self.ends, |record| machine.record(&code, record))
     }
 
-    /// Processes only matching lines, one by one, as they may be few; the others are counted.
+    /// Processes only the lines that pass the gate; the others are counted.
     fn gated(&mut self, block: &[u8]) -> Ran<()> {
-        let code = Arc::clone(&self.machine.code);
-        let mut at = 0;
-        while let Some(line) = self.gate.as_mut().and_then(|gate| gate.next_line(block, at)) {
-            if self.manner.counts {
-                self.machine.skip(memchr::memchr_iter(b'\n', &block[at..line.start]).count() as u64);
-            }
-            at = line.end + 1;
-            self.machine.record.enter_alone(&block[line]);
-            self.machine.rules(&code.rules)?;
+        let Some(gate) = &mut self.gate else { return self.each(block) };
+        let (machine, counts) = (&mut self.machine, self.manner.counts);
+        let whole = memchr::memrchr(b'\n', block).map_or(0, |end| end + 1);
+        if self.prints_what_passes && whole == block.len() {
+            gate.keep(block, &mut machine.out);
+            self.pass_by(block, 0);
+            return Ok(());
         }
-        self.pass_by(block, at.min(block.len()));
+        let code = Arc::clone(&machine.code);
+        let mut passed = 0;
+        let is_done = gate.each(block, |line, from| {
+            if counts {
+                machine.skip(memchr::memchr_iter(b'\n', &block[from..line.start]).count() as u64);
+            }
+            passed = line.end + 1;
+            machine.record.enter_alone(&block[line]);
+            machine.rules(&code.rules)
+        })?;
+        if !is_done {
+            self.machine.record.set_block(block);
+            return self.each(block);
+        }
+        self.pass_by(block, passed.min(block.len()));
         Ok(())
     }
 

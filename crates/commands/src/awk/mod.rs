@@ -32,6 +32,7 @@ mod fold;
 mod for_in_order;
 mod format;
 mod fractional_keys;
+mod gate;
 mod gawk;
 mod gawk_messages;
 mod gensub;

@@ -497,8 +497,8 @@ impl LineMarks {
         length.map(|_| count)
     }
 
-    /// Keeps the lines that do not match instead.
-    fn invert(&mut self) {
+    /// Marks the lines that do not match instead.
+    pub fn invert(&mut self) {
         self.matching.iter_mut().zip(&self.ends).for_each(|(matching, ends)| *matching = ends & !*matching);
     }
 

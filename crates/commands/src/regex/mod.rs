@@ -599,6 +599,25 @@ impl Regex {
         self.searcher.copy_lines(block, inverted, out)
     }
 
+    /// Appends the matching ones of whole lines, or the others. For patient callers.
+    pub fn keep_lines(&mut self, block: &[u8], inverted: bool, out: &mut Vec<u8>) {
+        if self.copy_lines(block, inverted, out).is_some() {
+            return;
+        }
+        let mut at = 0;
+        while let Some(line) = self.next_line(block, at) {
+            out.extend_from_slice(if inverted {
+                &block[at..line.start]
+            } else {
+                &block[line.start..=line.end]
+            });
+            at = line.end + 1;
+        }
+        if inverted {
+            out.extend_from_slice(&block[at..]);
+        }
+    }
+
     /// Returns the number of matching lines, up to `wanted`.
     pub fn count_lines(&mut self, block: &[u8], wanted: u64) -> u64 {
         self.searcher.count_lines(block, wanted)

@@ -360,7 +360,12 @@ impl Searcher {
             if *distrust >= DISTRUST_MAX {
                 break;
             }
-            if literal - span.start < DISTRUST_BYTES {
+            // Searching the literal costs more than it saves where it is found again and again in a line; a line that may
+            // be known to match says nothing.
+            let is_known = span.start == 0 || text[span.start - 1] == b'\n';
+            if literal - span.start >= DISTRUST_BYTES {
+                *distrust = distrust.saturating_sub(1);
+            } else if !is_known {
                 *distrust += 1;
             }
             // Finding the end of a long line does not pay, least of all from each of its matches.
@@ -371,6 +376,9 @@ impl Searcher {
             let found = self.find_anywhere(text, start..end)?;
             if found.is_some() || end == span.end {
                 return Ok(found);
+            }
+            if is_known && let MatchStrategy::Contains { distrust, .. } = &mut self.plan {
+                *distrust += 1;
             }
             span.start = end + 1;
         }

@@ -196,24 +196,10 @@ impl Pass {
             Pass::SubstituteIn { lines: regex, negated: true, substitution } => {
                 substitute_between(regex, substitution, lines, out)?;
             }
-            Pass::Keep { lines: regex, negated } => keep(regex, *negated, lines, out),
+            Pass::Keep { lines: regex, negated } => regex.keep_lines(lines, *negated, out),
             Pass::Replaced(substitution) => replaced(substitution, lines, out)?,
         }
         Ok(())
-    }
-}
-
-fn keep(regex: &mut Regex, negated: bool, block: &[u8], out: &mut Vec<u8>) {
-    if regex.copy_lines(block, negated, out).is_some() {
-        return;
-    }
-    let mut at = 0;
-    while let Some(line) = regex.next_line(block, at) {
-        out.extend_from_slice(if negated { &block[at..line.start] } else { &block[line.start..=line.end] });
-        at = line.end + 1;
-    }
-    if negated {
-        out.extend_from_slice(&block[at..]);
     }
 }
 

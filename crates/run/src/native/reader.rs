@@ -18,6 +18,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+/// The first read of a pipe: what is larger takes one read more.
+const FIRST_BYTES: usize = 16 << 10;
 /// Bytes moved by one call: more than a pipe holds.
 const PASSED_BYTES: usize = 1 << 20;
 
@@ -81,7 +83,26 @@ struct Block {
 
 impl Block {
     fn new() -> Self {
-        Block { bytes: vec![0; BLOCK_BYTES], read: 0, given: 0, from_end: false }
+        Block { bytes: Vec::new(), read: 0, given: 0, from_end: false }
+    }
+
+    /// Returns the room for the next read of a source: little at first where there may be little, for each page costs a fault.
+    fn room(&mut self, source: &Source, at_most: usize) -> usize {
+        let was_full = self.read > 0 && self.read == self.bytes.len();
+        let wanted = match source.kind {
+            _ if was_full || source.before.is_some() => BLOCK_BYTES,
+            // What `/proc` holds has no length.
+            InputKind::Regular { bytes: 0 } => BLOCK_BYTES,
+            // One more, to see the end.
+            InputKind::Regular { bytes } => {
+                usize::try_from(bytes).map_or(BLOCK_BYTES, |bytes| bytes.saturating_add(1))
+            }
+            _ => FIRST_BYTES,
+        };
+        if wanted > self.bytes.len() {
+            self.bytes.resize(wanted.min(BLOCK_BYTES), 0);
+        }
+        self.bytes.len().min(if source.is_regular() { BLOCK_BYTES } else { at_most })
     }
 
     fn clear(&mut self) {
@@ -90,10 +111,10 @@ impl Block {
 
     /// Reads the next block of a source, in reading direction; 0 bytes at the end. `at_most`: the most bytes of a pipe.
     fn fill(&mut self, source: &mut Source, at_most: usize) -> std::io::Result<()> {
+        let room = self.room(source, at_most);
         self.clear();
         self.from_end = source.before.is_some();
         let mut before = source.before;
-        let room = if source.is_regular() { BLOCK_BYTES } else { at_most };
         let file = source.opened()?;
         self.read = match &mut before {
             None => read_range(file, &mut self.bytes[..room])?,

@@ -178,7 +178,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
                     continue;
                 }
             },
-            _ => consider(one, &judge, &outlook, &writer),
+            _ => consider(one, &judge, &outlook, &writer, &sizes),
         };
         let called = own.iter().map(|edit| edit.stages).sum();
         let line = 1 + text[..one.pipeline.span.start].matches('\n').count();
@@ -282,6 +282,7 @@ fn consider(
     judge: &stages::Judge<'_>,
     outlook: &outlook::Outlook<'_>,
     writer: &Writer<'_>,
+    sizes: &sizes::Sizes<'_>,
 ) -> (Vec<Edit>, Option<String>) {
     let pipeline = &found.pipeline;
     if found.background && writer.effects.handles_jobs {
@@ -306,7 +307,7 @@ fn consider(
     while at <= last {
         let needed: Vec<&BTreeSet<String>> = judged[at..].iter().map_while(|one| one.as_ref().ok()).collect();
         let run = needed.len();
-        if run >= 2 {
+        if run >= 2 || run == 1 && sizes.is_worth_a_call(&pipeline.stages[at]) {
             let stages = &pipeline.stages[at..at + run];
             let needed = needed.into_iter().flatten().collect();
             match outlook.nothing_gained(stages) {

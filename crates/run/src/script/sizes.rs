@@ -1,5 +1,5 @@
-//! Guesses how much data commands of a script read, before it runs: for single commands, which are worth a call only if
-//! their input is large.
+//! Guesses how much data commands of a script read, before it runs: for commands that would be alone in a call, which are
+//! worth one only if their input is large.
 //!
 //! A wrong guess costs a millisecond, or a gain; either way the same command runs. So assignments are followed in the
 //! order written, without regard to branches, and what a command writes is estimated from what it reads.
@@ -23,12 +23,15 @@ pub struct Sizes<'a> {
     variables: BTreeMap<String, Vec<String>>,
     /// Sizes of files that the script writes, by their names as far as these are known.
     written: BTreeMap<String, u64>,
+    /// What stages get from the stages before them, by where they start.
+    piped: BTreeMap<usize, u64>,
 }
 
 impl<'a> Sizes<'a> {
     /// Follows the text from its beginning to its end.
     pub fn new(text: &'a str, found: &[Nested], request: &Request) -> Self {
-        let mut sizes = Sizes { text, variables: BTreeMap::new(), written: BTreeMap::new() };
+        let mut sizes =
+            Sizes { text, variables: BTreeMap::new(), written: BTreeMap::new(), piped: BTreeMap::new() };
         let mut found: Vec<&Nested> = found.iter().collect();
         // The pipelines within a compound command come before it.
         found.sort_by_key(|one| one.pipeline.span.end);
@@ -47,7 +50,8 @@ impl<'a> Sizes<'a> {
     pub fn is_worth_a_call(&self, stage: &Stage) -> bool {
         let Some(rate) = stage.simple().and_then(|simple| self.rate(simple)) else { return false };
         let native = rate.native.unwrap_or(rate.real / 2.0) + READ_NS;
-        self.input(stage) as f64 * (rate.real - native) > CALL_NS
+        let piped = self.piped.get(&stage.span.start).copied().unwrap_or(0);
+        (self.input(stage) + piped) as f64 * (rate.real - native) > CALL_NS
     }
 
     fn rate(&self, simple: &Simple) -> Option<Rate> {
@@ -78,6 +82,7 @@ impl<'a> Sizes<'a> {
     fn pass(&mut self, stages: &[Stage], within: &[(Span, u64)]) -> u64 {
         let mut bytes = 0;
         for stage in stages {
+            self.piped.insert(stage.span.start, bytes);
             bytes = match &stage.command {
                 Command::Simple(simple) => {
                     let rate = self.rate(simple);

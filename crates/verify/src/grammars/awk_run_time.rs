@@ -146,7 +146,7 @@ const HOLES: &Holes = &[
             "function f(n) { if (n > 3) exit n; f(n + 1) } NR == @M { f(0) } { print }",
             "function f(n) { return n > 0 ? f(n - 1) + 1 : 0 } NR == 2 { print f(@M * 1000) } END { print f(NR) }",
             "function f(i) { return i > NF ? \"\" : $i \" \" f(i + 1) } { print f(1) }",
-            "function f(s,  i) { i = index(s, @S); return i ? f(substr(s, i + 1)) + 1 : 0 } { print f($0) }",
+            "function f(s,  i) { i = index(s, @S); return i && s != \"\" ? f(substr(s, i + 1)) + 1 : 0 } { print f($0) }",
             "function f(n) { $0 = $0 n; return n > 0 ? f(n - 1) : NF } { print f(@M), $0 }",
             "function f(n) { return n > 0 ? 1 / f(n - 1) : @M } @T { print f(NF) }",
         ],

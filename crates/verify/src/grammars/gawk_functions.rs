@@ -39,6 +39,7 @@ fn of_holes(rng: &mut Rng, command: &str, holes: &Holes) -> Case {
     case
 }
 
+/// `x` stays short: a text that grows by a factor with each record would not fit into memory.
 const GENSUB: &Holes = &[
     (
         'I',
@@ -46,25 +47,25 @@ const GENSUB: &Holes = &[
             "{ print @G }",
             "{ print @G }",
             "{ print @G, @G }",
-            "{ @L = @G; print; print @L, NF }",
-            "{ @L = @G; print @L, x @L, length(@L) }",
+            "{ @L = @G; print; print @L, NF; x = substr(x, 1, 20) }",
+            "{ @L = @G; print @L, x @L, length(@L); x = substr(x, 1, 20) }",
             "{ $0 = @G; print $1, $2, NF }",
             "{ n += length(@G) } END { print n }",
             "@T { print @G }",
             "{ x = x @G; print x; x = substr(x, 1, 20) }",
-            "{ y = x; x = @G } END { print x, y, @G }",
+            "{ y = x; x = @G; x = substr(x, 1, 20) } END { print x, y, @G }",
             "{ c[@G]++ } END { for (k in c) n++; print n, length(c) }",
             "{ print @G + 1, -@G, @G * 2 }",
             "{ printf \"%s|%d|%5s|%.2f\\n\", @G, @G, @G, @G }",
             "{ if (@G @C) print; else print @G }",
-            "{ x = @G; if (x @C) print x }",
+            "{ x = @G; if (x @C) print x; x = substr(x, 1, 20) }",
             "{ for (i = 1; i <= NF; i++) $i = gensub(@R, @P, @H, $i); print }",
             "{ print gensub(@R, @P, @H, @G) }",
             "function f(t) { return gensub(@R, @P, @H, t) \"\" } { print f(@V), f($1) }",
             "function f(t) { t = gensub(@R, @P, @H, t); print t } { f(@V) }",
             "{ n = split(@G, a, \",\"); print n, a[1] }",
             "{ print toupper(@G), index(@G, \"a\"), substr(@G, 2, 3), @G ~ @R }",
-            "{ x = @G; y = x; $1 = y; print; print $1 + 1, ($1 > x) }",
+            "{ x = @G; y = x; $1 = y; print; print $1 + 1, ($1 > x); x = substr(x, 1, 20) }",
             "{ l[NR] = @G } END { for (i = 1; i <= NR; i++) print l[i], l[i] \"\" }",
             "{ gsub(@R, @P); print @G }",
         ],
