@@ -54,6 +54,7 @@ topics! {
     native_json
     native_rev
     native_sed
+    native_shuf
     native_sources
     native_tee
     native_xargs
