@@ -13,7 +13,7 @@ use crate::terminal::When;
 use crate::workers;
 use pelton_report::text::printable;
 use pelton_run::script::{Considered, Rewritten};
-use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches, is_make};
+use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches, is_make, on_one_line};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -169,7 +169,7 @@ fn because(reason: &Option<String>) -> String {
 fn pipeline_text(one: &Considered, request: &Request) -> String {
     let text = request.text.to_string_lossy();
     let written = text.get(one.span.start..one.span.end).unwrap_or_default();
-    printable(&written.split_whitespace().collect::<Vec<_>>().join(" "), true)
+    printable(&on_one_line(written), true)
 }
 
 fn script_json(rewritten: &Rewritten, request: &Request) -> String {

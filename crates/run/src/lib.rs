@@ -31,7 +31,7 @@ pub use execute::{
     Execution, HoldOthers, Observing, Options, Profiled, ShowLive, command, execute, execute_command,
     replacement, shell_call,
 };
-pub use lines::add_lines;
+pub use lines::{add_lines, on_one_line};
 pub use lookup::find as find_program;
 pub use measure::{assemble, conclude, correct_bytes, shown_text, this_machine};
 pub use native::files::SMALL_LIMIT_BYTES;

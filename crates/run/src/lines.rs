@@ -141,8 +141,25 @@ fn says(simple: &Simple, functions: &[Function]) -> Says {
     }
 }
 
-fn on_one_line(text: &str) -> String {
-    text.split('\n').map(|line| line.trim().trim_end_matches('\\').trim_end()).collect::<Vec<_>>().join(" ")
+/// Returns a text of several lines on one, to be shown: `;` stands where the end of a line ended a command.
+pub fn on_one_line(text: &str) -> String {
+    /// After these a command goes on, or begins.
+    const BEFORE_COMMANDS: [&str; 8] = ["do", "then", "else", "in", "{", "!", "if", "while"];
+    let mut shown = String::with_capacity(text.len());
+    let mut goes_on = true;
+    for line in text.split('\n') {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(last) = words.last() else { continue };
+        if !shown.is_empty() {
+            shown.push_str(if goes_on || words[0].starts_with(['|', '&', ')']) { " " } else { "; " });
+        }
+        goes_on = last.ends_with(['|', '&', ';', '(', '\\'])
+            || BEFORE_COMMANDS.contains(last)
+            // A pattern of `case`.
+            || last.ends_with(')') && !line.contains('(');
+        shown.push_str(line.trim().trim_end_matches('\\').trim_end());
+    }
+    shown
 }
 
 /// Returns the pipeline of the text that was started there.
@@ -279,6 +296,19 @@ fn by_pipelines(run: &Run, text: &str) -> Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stood_on_several_lines_reads_as_one_command() {
+        for (text, shown) in [
+            ("a |\n  b \\\n  | c", "a | b | c"),
+            ("{\n  head a | tr b c\n\n  tail d\n} | sort", "{ head a | tr b c; tail d; } | sort"),
+            ("for f in *\ndo\n a;\n b &\ndone", "for f in *; do a; b & done"),
+            ("case x in\n a)\n  b;;\n *) c\nesac", "case x in a) b;; *) c; esac"),
+            ("(a\nb\n) | c", "(a; b ) | c"),
+        ] {
+            assert_eq!(on_one_line(text), shown);
+        }
+    }
 
     const TEXT: &str = "tok() {\n  awk 1\n}\npar() { awk 2; }\nfor f in a b; do\n  grep x \"$f\" |\n    sort | uniq\n  \
                         expr 1; $X | wc\ndone\ntok < a | par\nx=$(cat a | wc)\nwhile read y; do date; done < a | sort\n";
