@@ -69,11 +69,9 @@ impl<'t> Reader<'t> {
             let read = self.pipelines_in_body(body, 0).map(drop);
             self.only_bash_refuses(read)?;
         }
+        // What cannot be read fails when bash runs it: nothing in it is known.
         if let Ok(nested) = self.pipelines_in_body(&self.c.text[..span.end], span.start) {
-            // In a pipeline of several lines bash counts them in its own way, and tabs between its words may be stripped.
-            let on_one_line =
-                nested.into_iter().filter(|one| !one.pipeline.span.of(self.c.text).contains('\n'));
-            self.nested.extend(on_one_line);
+            self.nested.extend(nested);
         }
         Ok(())
     }

@@ -10,8 +10,7 @@ use pelton_record::Span;
 pub struct Script {
     /// Items separated by `;`, `&` or newlines.
     pub items: Vec<Item>,
-    /// The pipelines within its compound commands, functions and `$(…)`, in order of their start; in here-documents, those
-    /// that stand on one line.
+    /// The pipelines within its compound commands, functions and `$(…)`, in order of their start.
     pub nested: Vec<Nested>,
     /// Assignments of one value to a variable, each with where it holds.
     pub assigned: Vec<Assigned>,

@@ -373,15 +373,11 @@ impl Code {
         }
     }
 
-    /// Whether the program prints the records that pass the test, and does nothing else with them.
-    pub(super) fn prints_what_passes(&self, ends_lines: bool) -> bool {
+    /// Whether the program's only rule prints the records that pass its gate.
+    pub(super) fn prints_what_passes(&self) -> bool {
         match self.rules.as_slice() {
             [Rule { when: When::If(Get::Match { text, .. }), action, .. }] => {
-                self.gate.is_some()
-                    && ends_lines
-                    && self.has_lines()
-                    && matches!(**text, Get::Of(LValue::Record))
-                    && matches!(action.as_slice(), [Do::PrintRecord])
+                matches!(**text, Get::Of(LValue::Record)) && matches!(action.as_slice(), [Do::PrintRecord])
             }
             _ => false,
         }

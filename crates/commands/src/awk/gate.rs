@@ -24,8 +24,8 @@ impl Gate {
         self.lines.keep_lines(block, self.negated, out);
     }
 
-    /// Calls `found` for each line that passes, with where the next one begins that has not been asked for. `false` if
-    /// each line is better tested by itself: nothing was called.
+    /// Calls `found` for each line that passes, with the start of the lines that were passed over before it. `false` if each
+    /// line has to be tested by itself, as it may where matching lines are rare and the others pass: nothing was called.
     pub(super) fn each<E>(
         &mut self,
         block: &[u8],

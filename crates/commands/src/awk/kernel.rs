@@ -156,7 +156,7 @@ impl AwkKernel {
             self.stopped(ran);
             self.machine.check_sums();
             let ends_lines = self.machine.globals[ORS].bytes() == Some(b"\n");
-            self.prints_what_passes = self.machine.code.prints_what_passes(ends_lines);
+            self.prints_what_passes = ends_lines && self.machine.code.prints_what_passes();
             self.printed = Printed::of(&self.machine.code, &self.machine.globals);
             if let Some(firsts) = &mut self.firsts {
                 let globals = &self.machine.globals;
@@ -280,8 +280,12 @@ impl AwkKernel {
     }
 
     fn carry_out(&mut self, block: &[u8]) -> Ran<()> {
-        match &self.gate {
-            Some(_) => self.gated(block),
+        match self.gate.take() {
+            Some(mut gate) => {
+                let done = self.gated(&mut gate, block);
+                self.gate = Some(gate);
+                done
+            }
             None if self.machine.code.rules.is_empty() => {
                 self.pass_by(block, 0);
                 Ok(())
@@ -309,11 +313,9 @@ impl AwkKernel {
     }
 
     /// Processes only the lines that pass the gate; the others are counted.
-    fn gated(&mut self, block: &[u8]) -> Ran<()> {
-        let Some(gate) = &mut self.gate else { return self.each(block) };
+    fn gated(&mut self, gate: &mut Gate, block: &[u8]) -> Ran<()> {
         let (machine, counts) = (&mut self.machine, self.manner.counts);
-        let whole = memchr::memrchr(b'\n', block).map_or(0, |end| end + 1);
-        if self.prints_what_passes && whole == block.len() {
+        if self.prints_what_passes && block.ends_with(b"\n") {
             gate.keep(block, &mut machine.out);
             self.pass_by(block, 0);
             return Ok(());

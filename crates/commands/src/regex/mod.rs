@@ -599,7 +599,8 @@ impl Regex {
         self.searcher.copy_lines(block, inverted, out)
     }
 
-    /// Appends the matching ones of whole lines, or the others. For patient callers.
+    /// Appends the matching lines of a block that ends with a newline, or the others. For searches that never give up
+    /// ([`Regex::be_patient`]).
     pub fn keep_lines(&mut self, block: &[u8], inverted: bool, out: &mut Vec<u8>) {
         if self.copy_lines(block, inverted, out).is_some() {
             return;

@@ -31,9 +31,12 @@ pub(crate) static TOOL: Tool = Tool {
     standard_output: StandardOutput::Buffered,
     unsuitable: &[],
     probes: &[Probe::prints(&["-i3-3"], "", b"3\n")],
-    cost: |args| match args.iter().any(|word| word.starts_with(b"-n")) {
-        true => Rate::both(1.4, 0.4, 0.0),
-        false => Rate::both(6.0, 4.0, 1.0),
+    cost: |args| {
+        let parsed = parse(args, OPTIONS, Order::Anywhere);
+        match parsed.is_ok_and(|parsed| parsed.has(Id::HeadCount)) {
+            true => Rate::both(1.4, 0.4, 0.0),
+            false => Rate::both(6.0, 4.0, 1.0),
+        }
     },
     other_versions: &[],
     verifiable: false,
@@ -71,7 +74,7 @@ fn accept(args: &[Vec<u8>], _context: &Context, lookup: &dyn Lookup) -> Accept<B
     }
     let sources = parsed.options().filter(|(id, _)| *id == Id::RandomSource).count();
     let Some(name) = parsed.last_value(Id::RandomSource) else {
-        return Ok(Box::new(Shuf { terminator, most, random: None, scripts: vec![], args: vec![], inputs }));
+        return Ok(Box::new(Shuf { terminator, most, given: None, inputs }));
     };
     if sources > 1 {
         return Declined::because("several random sources, which are an error");
@@ -84,8 +87,8 @@ fn accept(args: &[Vec<u8>], _context: &Context, lookup: &dyn Lookup) -> Accept<B
             "a sample by given bytes, which are drawn otherwise from pipes and large files",
         );
     }
-    let random = Some(lookup.script(name)?);
-    Ok(Box::new(Shuf { terminator, most, random, scripts: vec![name.to_vec()], args: args.to_vec(), inputs }))
+    let given = Some(Given { random: lookup.script(name)?, file: name.to_vec(), args: args.to_vec() });
+    Ok(Box::new(Shuf { terminator, most, given, inputs }))
 }
 
 /// Returns the number of lines that `-n` names.
@@ -104,11 +107,19 @@ struct Shuf {
     terminator: u8,
     /// How many lines are printed at most.
     most: Option<usize>,
-    /// What the random source holds; `None`: the system gives random bytes.
-    random: Option<Vec<u8>>,
-    scripts: Vec<Vec<u8>>,
-    args: Vec<Vec<u8>>,
+    /// `None`: the system gives random bytes.
+    given: Option<Given>,
     inputs: Vec<Input>,
+}
+
+/// A file of random bytes.
+#[derive(Debug)]
+struct Given {
+    /// What it holds.
+    random: Vec<u8>,
+    file: Vec<u8>,
+    /// The arguments that name it.
+    args: Vec<Vec<u8>>,
 }
 
 impl Command for Shuf {
@@ -116,7 +127,7 @@ impl Command for Shuf {
         Facts {
             record_end: self.terminator,
             output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
-            scripts: self.scripts.clone(),
+            scripts: self.given.iter().map(|given| given.file.clone()).collect(),
             ..Facts::default()
         }
     }
@@ -126,10 +137,10 @@ impl Command for Shuf {
     }
 
     fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        let random = RandomNumbers::new(match &self.random {
-            Some(bytes) => Source::Given(bytes.clone()),
-            None => Source::System,
-        });
+        if self.given.is_none() {
+            getrandom::fill(&mut [0; 1]).map_err(|_| Declined::new(NO_RANDOMNESS))?;
+        }
+        let random = RandomNumbers::new(self.given.as_ref().map(|given| given.random.clone()));
         match self.most {
             Some(most) if most <= SAMPLE_MAX => Ok(Box::new(Sample::new(self.terminator, most, random))),
             most => Ok(Box::new(ShufKernel {
@@ -144,7 +155,7 @@ impl Command for Shuf {
     }
 
     fn resume_args(&self) -> Option<Vec<Vec<u8>>> {
-        self.random.is_some().then(|| self.args.clone())
+        self.given.as_ref().map(|given| given.args.clone())
     }
 }
 
@@ -152,12 +163,6 @@ impl Command for Shuf {
 const SAMPLE_MAX: usize = 1 << 16;
 /// Random bytes that are asked for at a time.
 const RANDOM_BYTES: usize = 4096;
-
-/// Where random bytes come from.
-enum Source {
-    Given(Vec<u8>),
-    System,
-}
 
 /// Draws numbers from random bytes.
 struct RandomNumbers {
@@ -172,12 +177,10 @@ struct RandomNumbers {
 }
 
 impl RandomNumbers {
-    fn new(source: Source) -> Self {
-        let (bytes, goes_on) = match source {
-            Source::Given(bytes) => (bytes, false),
-            Source::System => (Vec::new(), true),
-        };
-        RandomNumbers { bytes, at: 0, goes_on, left: 0, most: 0 }
+    /// Draws from given bytes, or from those of the system.
+    fn new(given: Option<Vec<u8>>) -> Self {
+        let goes_on = given.is_none();
+        RandomNumbers { bytes: given.unwrap_or_default(), at: 0, goes_on, left: 0, most: 0 }
     }
 
     /// Returns the next byte; `None` if there is none.
@@ -352,7 +355,7 @@ mod tests {
     use super::*;
 
     fn of(bytes: Vec<u8>) -> RandomNumbers {
-        RandomNumbers::new(Source::Given(bytes))
+        RandomNumbers::new(Some(bytes))
     }
 
     #[test]
@@ -380,7 +383,7 @@ mod tests {
     fn every_sample_is_as_likely() {
         let (mut sets, mut first) = (std::collections::BTreeMap::new(), [0_u32; 7]);
         for _ in 0..14_000 {
-            let mut sample = Sample::new(b'\n', 3, RandomNumbers::new(Source::System));
+            let mut sample = Sample::new(b'\n', 3, RandomNumbers::new(None));
             sample.push(b"0\n1\n2\n3\n", &mut Vec::new()).unwrap();
             sample.push(b"4\n5\n6", &mut Vec::new()).unwrap();
             let mut out = Vec::new();
@@ -398,14 +401,7 @@ mod tests {
     #[test]
     fn fewer_lines_than_asked_for_are_all_printed() {
         for most in [5, SAMPLE_MAX + 1] {
-            let shuf = Shuf {
-                terminator: b'\n',
-                most: Some(most),
-                random: None,
-                scripts: vec![],
-                args: vec![],
-                inputs: vec![Input::Stdin],
-            };
+            let shuf = Shuf { terminator: b'\n', most: Some(most), given: None, inputs: vec![Input::Stdin] };
             let mut kernel = shuf.kernel().unwrap();
             kernel.push(b"a\nb\n", &mut Vec::new()).unwrap();
             let mut out = Vec::new();

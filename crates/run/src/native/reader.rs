@@ -18,8 +18,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// The first read of a pipe: what is larger takes one read more.
-const FIRST_BYTES: usize = 16 << 10;
+/// The first read of a pipe: what it usually holds, as grep looks for a NUL in what one read gives.
+const FIRST_BYTES: usize = 64 << 10;
 /// Bytes moved by one call: more than a pipe holds.
 const PASSED_BYTES: usize = 1 << 20;
 
@@ -86,8 +86,9 @@ impl Block {
         Block { bytes: Vec::new(), read: 0, given: 0, from_end: false }
     }
 
-    /// Returns the room for the next read of a source: little at first where there may be little, for each page costs a fault.
-    fn room(&mut self, source: &Source, at_most: usize) -> usize {
+    /// Makes room for the next read of a source, and returns how much: little at first where there may be little, for each
+    /// page costs a fault.
+    fn make_room(&mut self, source: &Source, at_most: usize) -> usize {
         let was_full = self.read > 0 && self.read == self.bytes.len();
         let wanted = match source.kind {
             _ if was_full || source.before.is_some() => BLOCK_BYTES,
@@ -111,7 +112,7 @@ impl Block {
 
     /// Reads the next block of a source, in reading direction; 0 bytes at the end. `at_most`: the most bytes of a pipe.
     fn fill(&mut self, source: &mut Source, at_most: usize) -> std::io::Result<()> {
-        let room = self.room(source, at_most);
+        let room = self.make_room(source, at_most);
         self.clear();
         self.from_end = source.before.is_some();
         let mut before = source.before;

@@ -32,7 +32,7 @@ pub struct Writer<'a> {
     pub effects: ShellEffects,
     /// Whether the script, or a file that it sources, mentions `PATH`.
     pub names_path: bool,
-    /// Whether either mentions `LINENO`.
+    /// Whether the script, or a file that it sources, mentions `LINENO`.
     pub names_line: bool,
     /// How calls keep out of the trace, if the text may be traced.
     pub traced: Option<Traced>,
@@ -88,9 +88,8 @@ impl Writer<'_> {
     ) -> Result<Vec<Edit>, String> {
         let edits = self.unconditional_call(stages, of, from_first)?;
         match (needed.first(), stages.first(), stages.last()) {
-            (Some(name), Some(first), Some(last)) => {
-                let span = Span::new(first.span.start, last.span.end);
-                self.where_set(span, of, needed, edits).ok_or_else(|| unset_ends_stage(name))
+            (Some(_), Some(first), Some(last)) => {
+                self.where_set(Span::new(first.span.start, last.span.end), of, needed, edits)
             }
             _ => Ok(edits),
         }
@@ -228,8 +227,7 @@ impl Writer<'_> {
         ])
     }
 
-    /// Adds a test of the parameters that must be set, by which the shell runs either the call or the pipeline. `None` if
-    /// the text around it does not allow that.
+    /// Adds a test of the parameters that must be set, by which the shell runs either the call or the pipeline.
     ///
     /// ```text
     /// case ${1+x}${sum+x} in (xx) pelton pipe … ;; (*) grep "$1" a | cut -f"$sum";; esac
@@ -238,39 +236,40 @@ impl Writer<'_> {
     ///
     /// bash 5.2 prints the text of a `$(…)` anew before it runs it, a `case` on several lines: later lines would get other
     /// numbers. There the call takes the place of the subshell.
+    ///
+    /// # Errors
+    /// The reason why the text around it does not allow that.
     fn where_set(
         &self,
         span: Span,
         of: &Nested,
         needed: &BTreeSet<&String>,
         edits: Vec<Edit>,
-    ) -> Option<Vec<Edit>> {
-        let (is_bash, is_guarded) =
-            (self.dialect == Dialect::Bash, edits.iter().any(|edit| edit.text.starts_with("case ")));
-        let in_bash_substitution = is_bash && of.is_substituted();
-        let fits = match in_bash_substitution {
-            true => self.is_alone(of) && span == of.pipeline.span && !is_guarded,
-            false => true,
-        };
-        // In the background bash redirects the input of a command, but not of a pipeline; a test would show in a trace, and
-        // sets the status.
-        let status_is_read =
-            in_bash_substitution && ["$?", "${?"].iter().any(|one| span.of(self.text).contains(one));
-        if !fits || status_is_read || self.traced.is_some() || is_bash && of.background {
-            return None;
+    ) -> Result<Vec<Edit>, String> {
+        let uncertain = needed.first().map(|name| unset_ends_stage(name)).unwrap_or_default();
+        if self.traced.is_some() {
+            return Err(format!("tracing, and {uncertain}"));
+        }
+        let is_bash = self.dialect == Dialect::Bash;
+        if is_bash && of.background {
+            // bash redirects the input of a command there, but not of a pipeline.
+            return Err(format!("`&`, and {uncertain}"));
+        }
+        let takes_place = is_bash && of.is_substituted();
+        let may_take_place =
+            self.is_alone(of) && span == of.pipeline.span && !reads_status(span.of(self.text));
+        if takes_place && !may_take_place {
+            return Err(uncertain);
         }
         let stages = edits.iter().map(|edit| edit.stages).sum();
-        let call = self.on_one_line(span, edits)?;
+        let call = self.on_one_line(span, edits).ok_or(uncertain)?;
         let expansions: String = needed.iter().map(|name| format!("${{{name}+x}}")).collect();
         let all = "x".repeat(needed.len());
-        let (before, after) = match in_bash_substitution {
+        let (before, after) = match takes_place {
             true => (format!("[[ {expansions} == {all} ]] && exec {call}; "), ""),
             false => (format!("case {expansions} in ({all}) {call};; (*) "), ";; esac"),
         };
-        Some(vec![
-            Edit::insertion(span.start, before, stages),
-            Edit::insertion(span.end, after.to_owned(), 0),
-        ])
+        Ok(vec![Edit::insertion(span.start, before, stages), Edit::insertion(span.end, after.to_owned(), 0)])
     }
 
     /// Returns an edited piece of the text.
@@ -282,10 +281,11 @@ impl Writer<'_> {
         apply(span.of(self.text), edits.into_iter().map(moved).collect())
     }
 
-    /// Returns an edited piece of the text without joined lines; `None` if it has several lines even so, for then the lines
-    /// that follow would get other numbers.
+    /// Returns an edited piece of the text, on one line; `None` if it has several of its own: a newline may be part of a word,
+    /// and the lines that follow would get other numbers.
     fn on_one_line(&self, span: Span, edits: Vec<Edit>) -> Option<String> {
-        let edited = self.edited(span, edits).replace("\\\n", "");
+        let joined = edits.into_iter().map(|edit| Edit { text: edit.text.replace("\\\n", ""), ..edit });
+        let edited = self.edited(span, joined.collect());
         (!edited.contains('\n')).then_some(edited)
     }
 
@@ -307,10 +307,16 @@ impl Writer<'_> {
         lines.join(",")
     }
 
-    /// Fails in a here-document if the line of the command is not known there.
+    /// Fails for a pipeline in a here-document if bash may give it another line than the command's, or if tabs between its
+    /// words may be stripped.
     fn refuse_here_document(&self, of: &Nested) -> Result<(), String> {
-        let is_unknown = self.names_line || self.traced.is_some();
-        match of.in_here_document && self.dialect == Dialect::Bash && is_unknown {
+        if !of.in_here_document {
+            return Ok(());
+        }
+        if of.pipeline.span.of(self.text).contains('\n') {
+            return Err("a here-document, and several lines".to_owned());
+        }
+        match self.dialect == Dialect::Bash && (self.names_line || self.traced.is_some()) {
             true => Err("a here-document, in a script that traces or names `LINENO`".to_owned()),
             false => Ok(()),
         }
@@ -347,6 +353,11 @@ impl Writer<'_> {
         let quote = if expands_unquoted(written) { "\"" } else { "" };
         Some(format!("--{option}={quote}{written}{quote}"))
     }
+}
+
+/// Whether an expansion is of the status of the command before, which a test sets.
+pub fn reads_status(written: &str) -> bool {
+    written.contains("$?") || written.contains("${?")
 }
 
 /// Fails if the beginning of a call could not stand between backquotes as it is.

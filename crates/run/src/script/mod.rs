@@ -129,6 +129,9 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     let sourced = sourced::read(text, &script, &found, request, environment)?;
     let own_functions = functions(&found);
     let functions = sourced.texts(text, &found).flat_map(|(_, found)| functions(found)).collect::<Vec<_>>();
+    if functions.iter().any(|name| name == "exec") {
+        return Err("a function named `exec`, by which calls take the place of a subshell".into());
+    }
     let stages =
         || sourced.texts(text, &found).flat_map(|(_, found)| found).flat_map(|one| &one.pipeline.stages);
     let computes = stages().any(runs_what_it_computes);
@@ -337,8 +340,7 @@ fn fed_by_echo(
         return None;
     }
     // The test before the call sets the status.
-    let written = found.pipeline.span.of(judge.text);
-    if written.contains("$?") || written.contains("${?") {
+    if calls::reads_status(found.pipeline.span.of(judge.text)) {
         return None;
     }
     let echoed = echoed::Echoed::of(first, found, judge)?;

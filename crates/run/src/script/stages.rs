@@ -166,10 +166,13 @@ impl Judge<'_> {
         let refused = || Err(reason.describe().to_owned());
         match reason {
             Reason::ParameterOperator if plain && !computed && !written.contains('?') => {
-                match (self.manner.nounset, parameter_of(written)) {
-                    (false, _) | (true, Some(None)) => Ok(None),
-                    (true, Some(Some(name))) => Ok(self.needed(name, of)),
-                    (true, None) => refused(),
+                let nests = written[1..].contains('$');
+                match Needs::of(written) {
+                    _ if nests && self.manner.nounset => refused(),
+                    Needs::Nothing => Ok(None),
+                    Needs::Parameter(name) => Ok(self.needed(name, of)),
+                    Needs::Elements if !self.manner.nounset => Ok(None),
+                    Needs::Elements | Needs::Unknown => refused(),
                 }
             }
             Reason::SpecialParameter => match (written.trim_matches(['$', '{', '}']), positional(written)) {
@@ -211,7 +214,7 @@ impl Judge<'_> {
                 positional(span.of(self.text)).is_some()
             }
             WordPart::Opaque { reason: Reason::ParameterOperator, span } => {
-                parameter_of(span.of(self.text)).is_some()
+                matches!(Needs::of(span.of(self.text)), Needs::Nothing | Needs::Parameter(_))
             }
             _ => false,
         };
@@ -220,7 +223,9 @@ impl Judge<'_> {
             return Err("a redirection".into());
         }
         let written = target.span.of(self.text);
-        if expands_unquoted(written) && (self.manner.odd_separators || written.contains(['"', '\'', '\\'])) {
+        // A tilde stands for a folder unless it is quoted.
+        let unusual = ['"', '\'', '\\', '~'];
+        if expands_unquoted(written) && (self.manner.odd_separators || written.contains(unusual)) {
             return Err("a redirection".into());
         }
         self.parameters(target, of)
@@ -238,30 +243,51 @@ pub fn positional(written: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
 }
 
-/// Returns the parameter of `${…}` that must be set under `set -u`, if one must; `None` if that is not known.
-fn parameter_of(written: &str) -> Option<Option<&str>> {
-    let inside = written.strip_prefix("${")?.strip_suffix('}')?;
-    if inside.contains('$') {
-        return None;
+/// What must be set under `set -u` for an expansion of the form `${…}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs<'t> {
+    Nothing,
+    Parameter(&'t str),
+    /// Elements of an array.
+    Elements,
+    /// It computes, and may fail, or is not known.
+    Unknown,
+}
+
+impl<'t> Needs<'t> {
+    fn of(written: &'t str) -> Self {
+        let Some(inside) = written.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
+            return Needs::Unknown;
+        };
+        let (length, inside) = inside.strip_prefix('#').map_or((false, inside), |rest| (true, rest));
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, operator) = inside.split_at(inside.find(|c| !is_part(c)).unwrap_or(inside.len()));
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) && !is_number {
+            return Needs::Unknown;
+        }
+        if ["[@]", "[*]"].contains(&operator) {
+            return Needs::Elements;
+        }
+        let cuts = operator.starts_with(['%', '#', '/', '^', ',']);
+        let slices = operator.strip_prefix(':').is_some_and(|range| range.split(':').all(is_plain_number));
+        match operator {
+            "" => Needs::Parameter(name),
+            _ if length => Needs::Unknown,
+            _ if [":-", "-", ":+", "+"].iter().any(|one| operator.starts_with(one)) => Needs::Nothing,
+            _ if cuts || slices => Needs::Parameter(name),
+            _ => Needs::Unknown,
+        }
     }
-    let (length, inside) = inside.strip_prefix('#').map_or((false, inside), |rest| (true, rest));
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let (name, operator) = inside.split_at(inside.find(|c| !is_part(c)).unwrap_or(inside.len()));
-    if name.is_empty()
-        || name.starts_with(|c: char| c.is_ascii_digit()) && !name.bytes().all(|c| c.is_ascii_digit())
-    {
-        return None;
-    }
-    if length {
-        return operator.is_empty().then_some(Some(name));
-    }
-    if [":-", "-", ":+", "+"].iter().any(|one| operator.starts_with(one)) {
-        return Some(None);
-    }
-    let cuts = operator.starts_with(['%', '#', '/', '^', ',']);
-    let slices =
-        operator.starts_with(':') && operator.bytes().all(|c| c.is_ascii_digit() || b": ".contains(&c));
-    (cuts || slices).then_some(Some(name))
+}
+
+/// Whether bash takes it for a decimal number.
+fn is_plain_number(written: &str) -> bool {
+    let digits = written.trim_start_matches(' ');
+    digits == "0"
+        || digits.starts_with(|c: char| ('1'..='9').contains(&c))
+            && digits.len() < 10
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a word, as written, has an expansion outside quotes. As an argument it may then become several words.
