@@ -50,7 +50,7 @@ impl<'t> Reader<'t> {
                 let span = Span::new(start, line_start);
                 let parts = body_parts(&body, pending.literal, span);
                 if parts.iter().any(|part| matches!(part, WordPart::Opaque { .. })) {
-                    self.expansions_of(&body, span)?;
+                    self.expansions_of(span)?;
                 }
                 return Ok(Word { parts, span });
             }
@@ -62,24 +62,21 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads the expansions in a body, without leading tabs where these are stripped, and records the pipelines in them.
-    /// dash parses them at once, bash when it runs them.
-    fn expansions_of(&mut self, body: &str, span: Span) -> Read<()> {
-        if self.dialect == Dialect::Posix {
-            let read = self.pipelines_in_body(body, 0).map(drop);
-            self.only_bash_refuses(read)?;
-        }
-        // What cannot be read fails when bash runs it: nothing in it is known.
-        if let Ok(nested) = self.pipelines_in_body(&self.c.text[..span.end], span.start) {
-            self.nested.extend(nested);
+    /// Reads the expansions in a body, and records the pipelines in them. dash parses them at once, bash when it runs them:
+    /// what bash cannot read fails only then, and nothing in it is known. The tabs that `<<-` strips change no syntax.
+    fn expansions_of(&mut self, span: Span) -> Read<()> {
+        match self.pipelines_in(span) {
+            Ok(nested) => self.nested.extend(nested),
+            Err(stop) if self.dialect == Dialect::Posix => self.only_bash_refuses(Err(stop))?,
+            Err(_) => {}
         }
         Ok(())
     }
 
-    /// Returns the pipelines in the expansions of a text that is read as if in double quotes, from `start`.
-    fn pipelines_in_body(&self, text: &str, start: usize) -> Read<Vec<Nested>> {
-        let mut reader = Reader::new(text, self.dialect);
-        reader.c.pos = start;
+    /// Returns the pipelines in the expansions of a body, which is read as if in double quotes.
+    fn pipelines_in(&self, body: Span) -> Read<Vec<Nested>> {
+        let mut reader = Reader::new(&self.c.text[..body.end], self.dialect);
+        reader.c.pos = body.start;
         reader.substitutions = self.substitutions;
         reader.nest_as_deep_as(self)?;
         let mut ignored = Builder::new(WordContext::Value);

@@ -373,14 +373,12 @@ impl Code {
         }
     }
 
-    /// Whether the program's only rule prints the records that pass its gate.
+    /// Whether the program, which has a gate, prints the records that pass it and does nothing else with them.
     pub(super) fn prints_what_passes(&self) -> bool {
-        match self.rules.as_slice() {
-            [Rule { when: When::If(Get::Match { text, .. }), action, .. }] => {
-                matches!(**text, Get::Of(LValue::Record)) && matches!(action.as_slice(), [Do::PrintRecord])
-            }
-            _ => false,
-        }
+        let [Rule { when: When::If(Get::Match { .. }), action, .. }] = self.rules.as_slice() else {
+            return false;
+        };
+        matches!(action.as_slice(), [Do::PrintRecord])
     }
 
     /// Returns the lookup of the first matching rule, if several leading `rules` compare the record.
