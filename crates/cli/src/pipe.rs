@@ -47,6 +47,7 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         shell_flags: vec![],
         shell,
         owns_input: args.own_input,
+        is_expanded: true,
     };
     let request = match text.len() <= LONGEST {
         true => request(text, shell, vec![]),

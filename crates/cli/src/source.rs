@@ -209,6 +209,7 @@ fn text_request(
         shell_flags: vec![],
         shell,
         owns_input: false,
+        is_expanded: false,
     })
 }
 
@@ -281,6 +282,7 @@ fn script_request(
         shell_flags,
         shell,
         owns_input: false,
+        is_expanded: false,
     }
 }
 

@@ -95,6 +95,7 @@ fn request(path: &Path, shell: &str, environment: &Environment) -> Option<Reques
         shell_flags: vec![],
         shell,
         owns_input: false,
+        is_expanded: false,
     })
 }
 

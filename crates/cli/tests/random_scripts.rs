@@ -1,4 +1,4 @@
-//! Random scripts: `pelton run -f FILE` against the shell's own run of that file, in bash and dash: loops, functions,
+//! Random scripts: `pelton run -f FILE` against the shell's own run of that file, in bash, dash and zsh: loops, functions,
 //! substitutions, here-documents, the background, redirections with odd names, options, sourced files.
 //!
 //! `cargo test` runs a slice of a few seconds. A campaign, on a release build:
@@ -653,7 +653,7 @@ fn random_scripts_do_what_the_shell_does() {
     let (cases, mut found, mut races) = (campaign.cases.unwrap_or(SLICE), Vec::new(), 0);
     let (mut sourcing, mut known, mut too_long) = (0, 0, 0);
     for _ in 0..cases {
-        let shell = scripts.0.pick(&["bash", "bash", "dash"]);
+        let shell = scripts.0.pick(&["bash", "bash", "dash", "zsh"]);
         let script = scripts.generated(shell);
         let expected = run(SHELL_SECONDS, &[shell, "s.sh"], &script);
         if expected.status == TIMED_OUT {

@@ -120,6 +120,7 @@ impl Environment {
         let upsets = |name: &str| match dialect {
             Dialect::Bash => name.starts_with("BASH") || TAKEN_OVER_BY_BASH.contains(&name),
             Dialect::Posix => ["IFS", "OPTIND", "LINENO", "PPID"].contains(&name),
+            Dialect::Zsh => crate::script::zsh::OBEYED_VARIABLES.contains(&name),
         };
         let Some(path) = self.get("PATH").filter(|path| !path.is_empty()) else {
             return Some("PATH, which is missing or empty".into());
@@ -158,7 +159,7 @@ impl Environment {
     /// what it starts. `takes_back`: this shell will exec its only command, and bash then undoes its own
     /// increment.
     pub(crate) fn for_stage_shell(&self, dialect: Dialect, takes_back: bool) -> Vec<CString> {
-        if dialect == Dialect::Posix || !takes_back {
+        if dialect != Dialect::Bash || !takes_back {
             return self.as_inherited();
         }
         let level = self.level(1);
@@ -180,6 +181,8 @@ impl Environment {
         let mut set: Vec<(&str, &OsStr)> = vec![("PWD", pwd.as_os_str())];
         if dialect == Dialect::Bash {
             set.push(("SHLVL", level.as_os_str()));
+        }
+        if dialect != Dialect::Posix {
             set.push(("_", OsStr::from_bytes(path)));
         }
         for (name, value) in assignments {
@@ -187,7 +190,7 @@ impl Environment {
             set.push((name, OsStr::from_bytes(value)));
         }
         let mut strings = self.with(&set);
-        let keeps_oldpwd = dialect == Dialect::Posix || self.get("OLDPWD").is_none_or(is_directory);
+        let keeps_oldpwd = dialect != Dialect::Bash || self.get("OLDPWD").is_none_or(is_directory);
         if dialect == Dialect::Bash {
             // Prompts are for interactive shells: other shells drop them.
             for prompt in ["PS1", "PS2"] {
@@ -206,6 +209,7 @@ impl Environment {
                 in_order_of_bash(&mut strings, &inherited, assignments);
             }
             Dialect::Posix => in_order_of_dash(&mut strings),
+            Dialect::Zsh => {}
         }
         strings
     }

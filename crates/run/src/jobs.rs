@@ -25,7 +25,9 @@ pub fn message(
 ) -> Option<String> {
     match shell.dialect {
         Some(Dialect::Bash) => bash(shell.behaviour(environment), name, pipeline, ends, pipefail, spell),
-        _ => dash(ends),
+        // zsh prints something only where it reads commands from a terminal.
+        Some(Dialect::Zsh) => None,
+        Some(Dialect::Posix) | None => dash(ends),
     }
 }
 

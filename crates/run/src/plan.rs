@@ -32,6 +32,8 @@ pub struct Request {
     pub shell: Shell,
     /// Whether nothing else reads its standard input: where a stage leaves that does not matter.
     pub owns_input: bool,
+    /// Whether a shell has expanded its words: all are quoted.
+    pub is_expanded: bool,
 }
 
 impl Request {
@@ -114,6 +116,9 @@ pub fn plan(request: &Request, environment: &Environment) -> Result<Plan, Syntax
             request.shell.name.display()
         ));
     };
+    if dialect == Dialect::Zsh && !request.is_expanded {
+        return whole("zsh, which expands words in ways of its own".into());
+    }
     if let Some(name) = environment.upsetting(dialect) {
         return whole(format!("the environment ({name}), which changes how the shell works"));
     }
@@ -407,7 +412,7 @@ fn option<'w>(
         'o' => match rest.next()?.as_str() {
             "errexit" => Some(ShellOption::Errexit),
             "nounset" => Some(ShellOption::Nounset),
-            "pipefail" if dialect == Dialect::Bash => Some(ShellOption::Pipefail),
+            "pipefail" if dialect != Dialect::Posix => Some(ShellOption::Pipefail),
             _ => None,
         },
         _ => None,

@@ -144,13 +144,14 @@ impl Shell {
 }
 
 /// Decides by the file that the path leads to, not by its name: `sh` is dash on one system and bash on
-/// another. bash called as `sh` runs in POSIX mode, which is not modelled.
+/// another. bash called as `sh` runs in POSIX mode, and zsh called so in a mode of its own: they are not modelled.
 fn dialect(path: &Path) -> Option<Dialect> {
     let called = path.file_name()?.to_str()?;
     let real = path.canonicalize().ok()?;
     match (called, real.file_name()?.to_str()?) {
         ("bash", "bash") => Some(Dialect::Bash),
         ("sh" | "dash", "dash") => Some(Dialect::Posix),
+        ("zsh", "zsh" | "zsh5") => Some(Dialect::Zsh),
         _ => None,
     }
 }

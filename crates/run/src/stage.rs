@@ -388,7 +388,7 @@ impl Surroundings<'_> {
         }
         let mut strings = self.memo.environment.get_or_init(|| make(path)).clone();
         let own = strings.iter_mut().find(|string| string.as_bytes().starts_with(b"_="));
-        if let (Dialect::Bash, Some(own)) = (dialect, own)
+        if let (Dialect::Bash | Dialect::Zsh, Some(own)) = (dialect, own)
             && let Some(named) = c_string(&[b"_=", path].concat())
         {
             *own = named;

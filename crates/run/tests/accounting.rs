@@ -17,6 +17,7 @@ fn observed(text: &str) -> Execution {
         shell_flags: vec![],
         shell,
         owns_input: false,
+        is_expanded: false,
     };
     let plan = plan(&request, &environment).expect("the text is shell");
     let options = Options::FAITHFULLY;

@@ -355,7 +355,7 @@ impl<'t> Reader<'t> {
         let name = word.static_text().filter(|_| word.is_plain_name());
         self.end_scopes_of_function();
         let valid = |name: &String| match self.dialect {
-            Dialect::Bash => crate::assign::is_name(&name.replace('-', "_")),
+            Dialect::Bash | Dialect::Zsh => crate::assign::is_name(&name.replace('-', "_")),
             Dialect::Posix => crate::assign::is_name(name),
         };
         let Some(name) = name.filter(valid) else {

@@ -40,6 +40,7 @@ mod redirect;
 pub mod tree;
 mod walk;
 mod word;
+mod zsh;
 
 pub use error::SyntaxError;
 pub use hazards::{Hazard, shell_hazards};
@@ -54,4 +55,6 @@ pub enum Dialect {
     Bash,
     /// dash and similar shells: bash's extensions of POSIX are left to the shell.
     Posix,
+    /// zsh, in its own mode: what it does not read as bash does is left to it.
+    Zsh,
 }

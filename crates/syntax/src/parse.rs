@@ -4,6 +4,7 @@ use crate::error::Stop;
 use crate::reader::Reader;
 use crate::{
     AndOr, Command, Compound, CompoundKind, Dialect, Item, Pipeline, Script, Stage, SyntaxError, Unmodelled,
+    zsh,
 };
 use pelton_record::Span;
 
@@ -21,6 +22,9 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, SyntaxError> {
     if text.contains(['\0', '\x01', '\x7f']) {
         return Ok(unmodelled(text, Unmodelled::ControlByte));
     }
+    if dialect == Dialect::Zsh {
+        return Ok(zsh_script(text));
+    }
     let mut reader = Reader::new(text, dialect);
     match reader.script() {
         Ok(script) => Ok(script),
@@ -28,6 +32,15 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, SyntaxError> {
         Err(Stop::Wrong { message, span, help }) => {
             Err(SyntaxError { message, span, help, may_run_first: reader.line_done })
         }
+    }
+}
+
+/// Parses a text of zsh. What bash rejects is no error: zsh may accept it.
+fn zsh_script(text: &str) -> Script {
+    match Reader::new(text, Dialect::Bash).script() {
+        Ok(script) if zsh::reads_alike(text, &script) => script,
+        Err(Stop::Unsure(why)) => unmodelled(text, why),
+        Ok(_) | Err(Stop::Wrong { .. }) => unmodelled(text, Unmodelled::Dialect),
     }
 }
 

@@ -160,7 +160,7 @@ impl<'t> Reader<'t> {
     /// Stops if the shell is not bash: the text is left to it.
     pub(crate) fn bash_only(&self) -> Read<()> {
         match self.dialect {
-            Dialect::Bash => Ok(()),
+            Dialect::Bash | Dialect::Zsh => Ok(()),
             Dialect::Posix => Stop::unsure(Unmodelled::Dialect),
         }
     }

@@ -558,8 +558,8 @@ impl<'t> Reader<'t> {
         let is_plain = !inside.of(self.c.text).contains(['\\', '\n']);
         // bash parses the content when it runs it, dash at once.
         match self.dialect {
-            Dialect::Bash if is_plain => drop(self.commands_in_backquotes(inside)),
-            Dialect::Bash => {}
+            Dialect::Bash | Dialect::Zsh if is_plain => drop(self.commands_in_backquotes(inside)),
+            Dialect::Bash | Dialect::Zsh => {}
             Dialect::Posix => {
                 let read = match is_plain {
                     true => self.commands_in_backquotes(inside),

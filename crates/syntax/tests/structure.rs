@@ -268,6 +268,7 @@ fn shell_of(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Bash => "bash",
         Dialect::Posix => "dash",
+        Dialect::Zsh => "zsh",
     }
 }
 

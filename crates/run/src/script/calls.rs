@@ -6,6 +6,7 @@ use super::names;
 use super::outlook::Outlook;
 use super::stages::{Judge, expands_unquoted, unset_ends_stage};
 use super::traced::{self, Traced};
+use super::zsh;
 use crate::shell::Shell;
 use pelton_record::Span;
 use pelton_record::quoted;
@@ -87,6 +88,9 @@ impl Writer<'_> {
         needed: &BTreeSet<&String>,
     ) -> Result<Vec<Edit>, String> {
         let edits = self.unconditional_call(stages, of, from_first)?;
+        if self.dialect == Dialect::Zsh {
+            return self.where_possible(stages, needed, edits);
+        }
         match (needed.first(), stages.first(), stages.last()) {
             (Some(_), Some(first), Some(last)) => {
                 self.where_set(Span::new(first.span.start, last.span.end), of, needed, edits)
@@ -124,8 +128,8 @@ impl Writer<'_> {
         // Redirections passed as options are removed from the text.
         edits.extend(redirects.iter().map(|one| Edit { span: one.span, text: String::new(), stages: 0 }));
         let is_bash = self.dialect == Dialect::Bash;
-        // In the background, bash redirects the input of a command to `/dev/null`, but not the input of a pipeline.
-        let keeps_input = is_bash && of.background && from_first;
+        // In the background, bash and zsh redirect the input of a command to `/dev/null`, but not the input of a pipeline.
+        let keeps_input = self.dialect != Dialect::Posix && of.background && from_first;
         if keeps_input {
             edits.push(Edit::insertion(span.end, " <&0".to_owned(), 0));
         }
@@ -272,6 +276,34 @@ impl Writer<'_> {
         Ok(vec![Edit::insertion(span.start, before, stages), Edit::insertion(span.end, after.to_owned(), 0)])
     }
 
+    /// Adds the tests by which zsh runs either the call or the pipeline: that the parameters `needed` are set, and that the
+    /// files of redirections can be opened.
+    ///
+    /// # Errors
+    /// As [`Writer::where_set`].
+    fn where_possible(
+        &self,
+        stages: &[Stage],
+        needed: &BTreeSet<&String>,
+        edits: Vec<Edit>,
+    ) -> Result<Vec<Edit>, String> {
+        let redirects = stages.iter().flat_map(|stage| &stage.redirects);
+        let set = needed.iter().map(|name| format!("${{{name}+x}} == x"));
+        let tests: Vec<String> =
+            set.chain(redirects.filter_map(|redirect| zsh::can_open(redirect, self.text))).collect();
+        let (Some(first), Some(last), false) = (stages.first(), stages.last(), tests.is_empty()) else {
+            return Ok(edits);
+        };
+        let span = Span::new(first.span.start, last.span.end);
+        if reads_status(span.of(self.text)) {
+            return Err("`$?`, which a test of its files would set".to_owned());
+        }
+        let called = edits.iter().map(|edit| edit.stages).sum();
+        let call = self.on_one_line(span, edits).ok_or("a test of its files, and several lines")?;
+        let text = zsh::tested(&tests, &call, span, self.text);
+        Ok(vec![Edit { span, text, stages: called }])
+    }
+
     /// Returns an edited piece of the text.
     fn edited(&self, span: Span, edits: Vec<Edit>) -> String {
         let moved = |edit: Edit| Edit {
@@ -316,6 +348,9 @@ impl Writer<'_> {
         if of.pipeline.span.of(self.text).contains('\n') {
             return Err("a here-document, and several lines".to_owned());
         }
+        if self.dialect == Dialect::Zsh {
+            return Err("a here-document of zsh's".to_owned());
+        }
         match self.dialect == Dialect::Bash && (self.names_line || self.traced.is_some()) {
             true => Err("a here-document, in a script that traces or names `LINENO`".to_owned()),
             false => Ok(()),
@@ -331,8 +366,12 @@ impl Writer<'_> {
         // What bash itself puts before its messages.
         let name = if self.dialect == Dialect::Bash { "${BASH_SOURCE:-$0}" } else { "$0" };
         words.push(format!("--name=\"{name}\" --line={line}"));
-        if self.effects.pipefail && self.dialect == Dialect::Bash {
-            words.push("--shell-options=\"$SHELLOPTS\"".to_owned());
+        if self.effects.pipefail {
+            words.extend(match self.dialect {
+                Dialect::Bash => Some("--shell-options=\"$SHELLOPTS\"".to_owned()),
+                Dialect::Zsh => Some(zsh::PIPEFAIL.to_owned()),
+                Dialect::Posix => None,
+            });
         }
         if self.traced.is_some() {
             words.push(format!("--trace={} --flags=\"$-\"", traced::depth(of)));

@@ -25,6 +25,7 @@ mod sizes;
 mod sourced;
 mod stages;
 mod traced;
+pub(crate) mod zsh;
 
 use crate::environ::Environment;
 use crate::lookup::Programs;
@@ -115,8 +116,10 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     }
     let text = request.text.to_str().ok_or("bytes in the text that are not UTF-8")?;
     let from_file = launch::may_read_file(request);
-    if !from_file && request.script.is_some() && dialect == Dialect::Bash {
-        return Err("the processor, on which bash cannot be given another text in place of its script".into());
+    if !from_file && request.script.is_some() && dialect != Dialect::Posix {
+        return Err(
+            "the processor, on which the shell cannot be given another text in place of its script".into()
+        );
     }
     if text.len() > LONGEST && !from_file {
         return Err("its length".into());
@@ -136,12 +139,14 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         || sourced.texts(text, &found).flat_map(|(_, found)| found).flat_map(|one| &one.pipeline.stages);
     let computes = stages().any(runs_what_it_computes);
     let all = sourced.joined(text);
-    let manner = refuse::manner(&all, &request.shell_flags, refuse::Known { from_file, computes })?;
+    let known = refuse::Known { dialect, from_file, computes };
+    let manner = refuse::manner(&all, &request.shell_flags, known)?;
     let names: Vec<&str> = all.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     let unset = (sourced.texts(text, &found))
         .map(|(text, found)| assigned::may_be_unset(text, &names, found, computes))
         .collect::<Option<Vec<_>>>();
-    let assigned = unset.map_or(vec![], |unset| {
+    // Whether a variable is set, zsh tests.
+    let assigned = unset.filter(|_| dialect != Dialect::Zsh).map_or(vec![], |unset| {
         let known = script.assigned.iter().chain(&sourced.assigned);
         known.filter(|one| !unset.iter().any(|unset| unset.contains(&one.name))).cloned().collect()
     });
@@ -153,8 +158,12 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         manner: &manner,
         functions: &functions,
         assigned: &assigned,
+        dialect,
     };
     let (names_path, names_line) = (all.contains("PATH"), all.contains("LINENO"));
+    if dialect == Dialect::Zsh && manner.xtrace {
+        return Err("tracing in zsh".into());
+    }
     let traced = traced::traced(&all, &names, &manner, environment, &found, &functions)?;
     if traced.is_some() && !sourced.files.is_empty() && !own_functions.is_empty() {
         return Err("tracing, and functions that sourced files may call".into());
@@ -199,8 +208,8 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     if considered.iter().any(|one| one.called > 0) {
         edits.extend(names.into_iter().flatten());
     }
-    let sourced =
-        sourced.files.into_iter().map(|file| SourcedFile { name: file.name, line: file.line }).collect();
+    let named = |file: sourced::Library| Some(SourcedFile { name: file.name, line: file.line? });
+    let sourced = sourced.files.into_iter().filter_map(named).collect();
     Ok(Rewritten { text: calls::apply(text, edits), pipelines: considered, from_file, sourced })
 }
 

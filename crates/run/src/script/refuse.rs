@@ -3,7 +3,8 @@
 //! This scans words without parsing the text, so that code in strings and here-documents counts too. It may
 //! refuse too much (a word in a comment), but never too little.
 
-use super::position;
+use super::{position, zsh};
+use pelton_syntax::Dialect;
 use std::ffi::OsString;
 
 /// Effects of the text on its shell that calls must know.
@@ -82,8 +83,10 @@ const OPTIONS: [&str; 7] = ["errexit", "nounset", "pipefail", "noglob", "noclobb
 const LETTERS: &str = "euCfaox";
 
 /// Properties of a text that decide which words matter.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Known {
+    /// The dialect of its shell.
+    pub dialect: Dialect,
     /// Whether the shell reads it in place of the script's file, rather than as an argument.
     pub from_file: bool,
     /// Whether it runs commands whose names it computes: a word anywhere may then be a command.
@@ -109,6 +112,10 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
         odd_separators: !has_blank_separators(text),
         ..ShellEffects::default()
     };
+    if known.dialect == Dialect::Zsh {
+        zsh::refused(&names, &words, |word| may_run(text, word, known))?;
+        effects.take_zsh_options(text)?;
+    }
     let mut flags = flags.iter().map(|flag| flag.to_str().unwrap_or("?"));
     while let Some(flag) = flags.next() {
         // What a shell does that nobody types into reads no files at its start, unless BASH_ENV names one.
@@ -135,18 +142,22 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
     Ok(effects)
 }
 
+/// Whether the text may run this command.
+fn may_run(text: &str, word: &str, known: Known) -> bool {
+    position::is_command(text, word) || known.computes && position::is_word(text, word)
+}
+
 /// Whether names of variables may hold this character.
 fn in_names(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
 /// Returns the reason for the first word that does not work with a call.
-fn refused_word(text: &str, names: &[&str], Known { from_file, computes }: Known) -> Option<&'static str> {
-    let of_files = FILE_WORDS.iter().filter(|_| !from_file);
+fn refused_word(text: &str, names: &[&str], known: Known) -> Option<&'static str> {
+    let of_files = FILE_WORDS.iter().filter(|_| !known.from_file);
     let of_shopt = SHOPT_OPTIONS.iter().filter(|_| names.contains(&"shopt"));
     let mut anywhere = WORDS.iter().chain(of_files).chain(of_shopt).filter(|(word, _)| names.contains(word));
-    let may_run = |word: &str| position::is_command(text, word) || computes && position::is_word(text, word);
-    let mut commands = COMMANDS.iter().filter(|(word, _)| may_run(word));
+    let mut commands = COMMANDS.iter().filter(|(word, _)| may_run(text, word, known));
     anywhere.next().or_else(|| commands.next()).map(|(_, why)| *why)
 }
 
@@ -250,10 +261,25 @@ impl ShellEffects {
         self.xtrace |= letters.contains('x');
         if letters.contains('o') {
             let name = rest.next().filter(|name| OPTIONS.contains(name)).ok_or_else(unknown)?;
-            self.nounset |= name == "nounset";
-            self.pipefail |= name == "pipefail";
-            self.noclobber |= name == "noclobber";
-            self.xtrace |= name == "xtrace";
+            self.note_option(name);
+        }
+        Ok(())
+    }
+
+    fn note_option(&mut self, name: &str) {
+        self.nounset |= name == "nounset";
+        self.pipefail |= name == "pipefail";
+        self.noclobber |= name == "noclobber";
+        self.xtrace |= name == "xtrace";
+    }
+
+    /// Parses what follows each `setopt` and `unsetopt` of zsh.
+    fn take_zsh_options(&mut self, text: &str) -> Result<(), String> {
+        for (_, after) in whole_words(text, "setopt").chain(whole_words(text, "unsetopt")) {
+            let command = after.split(['\n', ';', '&', '|', ')', '}', '`', '#']).next().unwrap_or_default();
+            for word in command.split_whitespace() {
+                self.note_option(zsh::option(word)?);
+            }
         }
         Ok(())
     }
@@ -263,8 +289,10 @@ impl ShellEffects {
 mod tests {
     use super::*;
 
+    const KNOWN: Known = Known { dialect: Dialect::Bash, from_file: false, computes: false };
+
     fn of(text: &str) -> Result<(bool, bool), String> {
-        manner(text, &[], Known::default()).map(|manner| (manner.nounset, manner.pipefail))
+        manner(text, &[], KNOWN).map(|manner| (manner.nounset, manner.pipefail))
     }
 
     #[test]
@@ -276,10 +304,10 @@ mod tests {
         assert_eq!(of("set -- a b; set a b"), Ok((false, false)));
         assert_eq!(of("set -e\n$RUN a | b; set -u\n-x"), Ok((true, false)));
         assert!(of("set -e \\\n$OPTIONS\na | b").is_err() && of("set \"$OPTIONS\"").is_err());
-        assert_eq!(manner("a", &["-eu".into()], Known::default()).map(|manner| manner.nounset), Ok(true));
+        assert_eq!(manner("a", &["-eu".into()], KNOWN).map(|manner| manner.nounset), Ok(true));
         let flags = ["--norc", "-eo", "pipefail"].map(OsString::from);
-        assert_eq!(manner("a", &flags, Known::default()).map(|manner| manner.pipefail), Ok(true));
-        assert!(manner("a", &["-o".into()], Known::default()).is_err());
+        assert_eq!(manner("a", &flags, KNOWN).map(|manner| manner.pipefail), Ok(true));
+        assert!(manner("a", &["-o".into()], KNOWN).is_err());
     }
 
     #[test]
@@ -295,17 +323,17 @@ mod tests {
             "set -e\"x\"",
             "'set' '-x'",
         ] {
-            assert!(manner(text, &[], Known::default()).is_ok_and(|effects| effects.xtrace), "{text}");
+            assert!(manner(text, &[], KNOWN).is_ok_and(|effects| effects.xtrace), "{text}");
         }
-        assert!(manner("a", &["-ex".into()], Known::default()).is_ok_and(|effects| effects.xtrace));
-        assert!(manner("set -e\n-x", &[], Known::default()).is_ok_and(|effects| !effects.xtrace));
+        assert!(manner("a", &["-ex".into()], KNOWN).is_ok_and(|effects| effects.xtrace));
+        assert!(manner("set -e\n-x", &[], KNOWN).is_ok_and(|effects| !effects.xtrace));
     }
 
     #[test]
     fn scripts_may_know_their_file() {
         for text in ["echo $BASH_SOURCE", "echo ${FUNCNAME[0]} $-", "caller"] {
             assert!(of(text).is_err(), "{text}");
-            assert!(manner(text, &[], Known { from_file: true, computes: false }).is_ok(), "{text}");
+            assert!(manner(text, &[], Known { from_file: true, ..KNOWN }).is_ok(), "{text}");
         }
     }
 
@@ -362,10 +390,10 @@ mod tests {
         ] {
             assert!(of(text).is_ok(), "{text}");
         }
-        let computes = Known { from_file: true, computes: true };
+        let computes = Known { from_file: true, computes: true, ..KNOWN };
         assert!(
             manner("run source lib", &[], computes).is_err() && manner("c=.; $c x", &[], computes).is_err()
         );
-        assert!(manner("a", &["-v".into()], Known::default()).is_err());
+        assert!(manner("a", &["-v".into()], KNOWN).is_err());
     }
 }

@@ -5,10 +5,11 @@
 
 use crate::environ::Environment;
 use crate::lookup::Programs;
-use crate::script::{ShellEffects, traced};
+use crate::script::{ShellEffects, traced, zsh};
 use pelton_record::Span;
 use pelton_syntax::{
-    Assigned, Command, Nested, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart, is_set_by_shell,
+    Assigned, Command, Dialect, Nested, Reason, Redirect, RedirectKind, Simple, Stage, Word, WordPart,
+    is_set_by_shell,
 };
 use std::collections::BTreeSet;
 
@@ -22,6 +23,7 @@ pub struct Judge<'a> {
     pub functions: &'a [String],
     /// Assignments to variables that the text does not unset.
     pub assigned: &'a [Assigned],
+    pub dialect: Dialect,
 }
 
 impl Judge<'_> {
@@ -45,6 +47,9 @@ impl Judge<'_> {
         }
         let mut needed = BTreeSet::new();
         for word in &simple.words[1..] {
+            if self.dialect == Dialect::Zsh {
+                zsh::check_word(word, self.text)?;
+            }
             needed.extend(self.parameters(word, of)?);
         }
         for redirect in &stage.redirects {
@@ -221,6 +226,10 @@ impl Judge<'_> {
         let simple = here && redirect.fd.is_none_or(|own| own == fd) && target.parts.iter().all(one_word);
         if !simple {
             return Err("a redirection".into());
+        }
+        if self.dialect == Dialect::Zsh {
+            zsh::check_word(target, self.text)?;
+            zsh::can_open(redirect, self.text).ok_or("a redirection, perhaps of several files")?;
         }
         let written = target.span.of(self.text);
         // A tilde stands for a folder unless it is quoted.

@@ -14,6 +14,7 @@ fn rewritten(text: &str) -> Result<Rewritten, String> {
         shell_flags: vec![],
         shell,
         owns_input: false,
+        is_expanded: false,
     };
     let caller = Caller { program: "P".into(), options: vec![], separator: "SEP".into() };
     rewrite(&request, &environment, &caller)

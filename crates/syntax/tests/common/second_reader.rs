@@ -26,7 +26,7 @@ enum Mark {
 /// Returns whether shuck reads `text` as `script` says.
 pub fn agrees(text: &str, dialect: Dialect, script: &Script) -> bool {
     let shell = match dialect {
-        Dialect::Bash => ShellDialect::Bash,
+        Dialect::Bash | Dialect::Zsh => ShellDialect::Bash,
         Dialect::Posix => ShellDialect::Posix,
     };
     let parsed = Parser::with_dialect(text, shell).parse();

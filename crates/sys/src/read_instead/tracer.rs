@@ -1,4 +1,4 @@
-//! Traces this process until bash has opened its script.
+//! Traces this process until the shell has opened its script.
 
 use super::Function;
 use crate::tracee::{self, AuxiliaryVector};
@@ -43,7 +43,7 @@ fn seize(tracee: libc::pid_t, file: &File, ready: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Follows bash from its exec to its script.
+/// Follows the shell from its exec to its script.
 struct Tracer {
     tracee: libc::pid_t,
     function: Function,
@@ -71,8 +71,14 @@ impl Tracer {
                     break;
                 }
             } else if event == 0 && signal == libc::SIGTRAP && self.is_at_breakpoint() {
-                self.exchange();
-                break;
+                if self.has_exchanged() {
+                    break;
+                }
+                // Another file: on to the next.
+                if trace::request(libc::PTRACE_CONT, pid, std::mem::take(&mut self.signal)).is_err() {
+                    break;
+                }
+                continue;
             }
             // A process that a signal stopped stays so until another continues it.
             let stays = event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP;
@@ -82,7 +88,7 @@ impl Tracer {
                 break;
             }
         }
-        // Bash, which wakes on the same processor, need not wait until this process has ended.
+        // The shell, which wakes on the same processor, need not wait until this process has ended.
         // SAFETY: changes an attribute of this process; the arguments are numbers.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
         // The end of this process detaches as well.
@@ -101,16 +107,18 @@ impl Tracer {
         self.breakpoint.is_some_and(|(address, _)| at == Some(address + 1))
     }
 
-    /// Puts the other bytes in the place of the script, if that is what the function got, and lets the function begin.
-    fn exchange(&mut self) {
+    /// Lets the function begin, with the other bytes in the place of the script if that is what it got. Otherwise leaves the
+    /// breakpoint for its next call, and returns false.
+    fn has_exchanged(&mut self) -> bool {
         let (Some((address, code)), Some(mut before)) = (self.breakpoint, tracee::registers(self.tracee))
         else {
-            return;
+            return true;
         };
         before.rip = address;
         let fd = before.rdi;
         let opened = std::fs::metadata(format!("/proc/{}/fd/{}", self.tracee, fd as i32));
-        if opened.is_ok_and(|opened| (opened.dev(), opened.ino()) == self.script) {
+        let is_script = opened.is_ok_and(|opened| (opened.dev(), opened.ino()) == self.script);
+        if is_script {
             // The stack below the red zone is free.
             let scratch = (before.rsp - 512) & !15;
             let other = format!("/proc/{}/fd/1\0", std::process::id());
@@ -126,6 +134,24 @@ impl Tracer {
         }
         tracee::poke(self.tracee, address, code);
         tracee::set_registers(self.tracee, &before);
+        // After its first instruction the breakpoint may stand again.
+        is_script || !self.step() || !tracee::poke(self.tracee, address, code & !0xff | BREAKPOINT)
+    }
+
+    /// Makes the process execute one instruction. Keeps a signal that arrives for later.
+    fn step(&mut self) -> bool {
+        loop {
+            if trace::request(libc::PTRACE_SINGLESTEP, self.tracee, 0).is_err() {
+                return false;
+            }
+            let trace::Next::Stopped(_, status) = trace::next() else { return false };
+            if status >> 16 == 0 && libc::WSTOPSIG(status) == libc::SIGTRAP {
+                return true;
+            }
+            if status >> 16 == 0 {
+                self.signal = libc::WSTOPSIG(status);
+            }
+        }
     }
 
     /// Makes the process call the system. `None` if that fails.
@@ -143,18 +169,8 @@ impl Tracer {
             rdx: 0,
             ..*before
         };
-        if !tracee::set_registers(self.tracee, &registers_of_call) {
+        if !tracee::set_registers(self.tracee, &registers_of_call) || !self.step() {
             return None;
-        }
-        loop {
-            trace::request(libc::PTRACE_SINGLESTEP, self.tracee, 0).ok()?;
-            let trace::Next::Stopped(_, status) = trace::next() else { return None };
-            if status >> 16 == 0 && libc::WSTOPSIG(status) == libc::SIGTRAP {
-                break;
-            }
-            if status >> 16 == 0 {
-                self.signal = libc::WSTOPSIG(status);
-            }
         }
         let answer = tracee::registers(self.tracee)?.rax as i64;
         u64::try_from(answer).ok()

@@ -2,7 +2,7 @@
 
 use super::effects::{disturbance, hides_commands, is_harmless, may_assign};
 use super::values::Values;
-use super::{Library, Sourced, Text, holds, parse, sources};
+use super::{Library, Sourced, Text, holds, parse, sources, zsh};
 use crate::environ::Environment;
 use crate::plan::Request;
 use pelton_record::Span;
@@ -69,13 +69,14 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Follows the script. Returns the reason if a file that it sources is not known.
-    pub fn follow(mut self, main: Text) -> Result<Sourced, String> {
+    /// Follows the script, which begins at `from`, behind what the shell does first. Returns the reason if a file that it sources
+    /// is not known.
+    pub fn follow(mut self, main: Text, from: usize) -> Result<Sourced, String> {
         let main = Rc::new(main);
         let assigned = self.text(&main, Certain)?;
         let library = |(text, position): &(Rc<Text>, usize)| Library {
             name: text.name.clone().unwrap_or_default(),
-            line: 1 + main.text[..*position].matches('\n').count(),
+            line: (*position >= from).then(|| 1 + main.text[..*position].matches('\n').count()),
             text: text.masked(),
             found: text.found.clone(),
         };
@@ -283,7 +284,7 @@ impl<'a> Follower<'a> {
                 self.values.change_directory(to.as_deref());
             }
             "export" | "readonly" | "local" | "declare" | "typeset" => {
-                let has_it = self.dialect == Dialect::Bash || matches!(name, "export" | "readonly");
+                let has_it = self.dialect != Dialect::Posix || matches!(name, "export" | "readonly");
                 for word in words {
                     self.declared(word, text, if has_it && name != "local" { certainty } else { Maybe });
                     if name != "export" {
@@ -411,6 +412,9 @@ impl<'a> Follower<'a> {
         let path = path.canonicalize().map_err(|error| unreadable(&error.to_string()))?;
         if self.open.len() > DEPTH_MAX || self.open.iter().any(|open| open.path == path) {
             return Err(unreadable("it sources itself"));
+        }
+        if self.dialect == Dialect::Zsh && zsh::is_compiled(&path) {
+            return Err(unreadable("zsh may read its compiled form"));
         }
         let bytes = std::fs::read(&path).map_err(|error| unreadable(&error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8"))?;

@@ -11,7 +11,7 @@ mod effects;
 mod follow;
 mod values;
 
-use super::pipelines;
+use super::{pipelines, quoted, zsh};
 use crate::environ::Environment;
 use crate::plan::Request;
 use follow::Follower;
@@ -42,11 +42,11 @@ impl Sourced {
         std::iter::once((text, found)).chain(files)
     }
 
-    /// Returns all texts as one, with `:` in place of each `.`.
+    /// Returns all texts as one, with `:` in place of each `.`, and without the comments of sourced files.
     pub fn joined<'s>(&'s self, text: &'s str) -> Cow<'s, str> {
         let Some(masked) = &self.text else { return Cow::Borrowed(text) };
-        let texts = std::iter::once(masked).chain(self.files.iter().map(|file| &file.text));
-        Cow::Owned(texts.fold(String::new(), |all, text| all + text + "\n"))
+        let files = self.files.iter().flat_map(|file| file.text.lines()).filter(|line| !is_comment(line));
+        Cow::Owned(files.fold(masked.clone(), |all, line| all + "\n" + line))
     }
 }
 
@@ -55,8 +55,8 @@ impl Sourced {
 pub struct Library {
     /// The name that `.` gets.
     pub name: String,
-    /// The line of the script from which it is sourced, from 1.
-    pub line: usize,
+    /// The line of the script from which it is sourced, from 1; `None` if the shell reads it before the script.
+    pub line: Option<usize>,
     /// Its text, with `:` in place of each `.`.
     pub text: String,
     /// Its pipelines.
@@ -74,16 +74,29 @@ pub fn read(
     request: &Request,
     environment: &Environment,
 ) -> Result<Sourced, String> {
-    let Some(dialect) = request.shell.dialect.filter(|dialect| {
-        found.iter().flat_map(|one| &one.pipeline.stages).any(|stage| sources(stage, *dialect).is_some())
-    }) else {
-        return Ok(Sourced::default());
+    let Some(dialect) = request.shell.dialect else { return Ok(Sourced::default()) };
+    let first = match dialect {
+        Dialect::Zsh => zsh::startup_files(&request.shell_flags, environment)?,
+        Dialect::Bash | Dialect::Posix => vec![],
     };
+    let has_sources =
+        || found.iter().flat_map(|one| &one.pipeline.stages).any(|stage| sources(stage, dialect).is_some());
+    if first.is_empty() && !has_sources() {
+        return Ok(Sourced::default());
+    }
     let path = request.script.as_deref();
     let name = path.and_then(Path::to_str).map(str::to_owned);
     let path = path.and_then(|path| path.canonicalize().ok()).unwrap_or_default();
-    let main = Text::new(name, path, text.to_owned(), script.clone(), dialect);
-    Follower::new(request, environment, dialect).follow(main)
+    let first: String = first.iter().map(|file| format!(". {}; ", quoted(file))).collect();
+    let main = match first.len() {
+        0 => Text::new(name, path, text.to_owned(), script.clone(), dialect),
+        _ => {
+            let text = first.clone() + text;
+            let script = parse("the script", &text, dialect)?;
+            Text::new(name, path, text, script, dialect)
+        }
+    };
+    Follower::new(request, environment, dialect).follow(main, first.len())
 }
 
 /// A text that is followed.
@@ -128,11 +141,11 @@ impl Text {
     }
 }
 
-/// Returns the place of the command's name if it is `.` or, in bash, `source`.
+/// Returns the place of the command's name if it is `.` or, in bash and zsh, `source`.
 fn sources(stage: &Stage, dialect: Dialect) -> Option<Span> {
     let word = stage.simple()?.words.first()?;
     let name = word.static_text()?;
-    (name == "." || name == "source" && dialect == Dialect::Bash).then_some(word.span)
+    (name == "." || name == "source" && dialect != Dialect::Posix).then_some(word.span)
 }
 
 /// Parses a file.
@@ -146,6 +159,11 @@ fn parse(name: &str, text: &str, dialect: Dialect) -> Result<Script, String> {
         Some(why) => Err(format!("{} in `{name}`, which it sources", why.describe())),
         None => Ok(script),
     }
+}
+
+/// Whether a line holds nothing but a comment, even if a string begins before it.
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#') && !line.contains(['"', '\'', '`'])
 }
 
 fn holds(outer: Span, inner: Span) -> bool {

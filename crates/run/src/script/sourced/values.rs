@@ -142,6 +142,7 @@ impl<'a> Values<'a> {
         match self.dialect {
             Dialect::Bash => Ok(Some(self.directory().ok_or(UNKNOWN)?.join(name))),
             Dialect::Posix => Ok(None),
+            Dialect::Zsh => Err(UNKNOWN),
         }
     }
 
@@ -205,6 +206,8 @@ impl<'a> Values<'a> {
             _ => operation,
         };
         let value = match name {
+            // In a file that zsh sources, it is the name of that.
+            "0" if self.dialect == Dialect::Zsh => None,
             "0" => self.request.name.to_str().map(str::to_owned),
             _ if name.starts_with(|first: char| first.is_ascii_digit()) => return None,
             _ => self.named(name, names),
