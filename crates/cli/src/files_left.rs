@@ -18,7 +18,8 @@ const NAMED: usize = 3;
 /// What tells that a file was written: where it is, its size, and when it was changed.
 type Stamp = (u64, u64, [i64; 4]);
 
-/// Looks at the working directory between runs. Hidden files, and what lies on other file systems, do not count.
+/// Looks at the working directory between runs. Hidden files, what lies on other file systems, and the files that this process
+/// writes its own output to do not count.
 pub struct FilesLeft {
     root: PathBuf,
     /// By path; `None` if there are too many files.
@@ -67,9 +68,10 @@ impl FilesLeft {
 }
 
 impl Left {
-    /// Returns how many files were written.
-    pub fn files(&self) -> u64 {
-        self.0.values().filter(|content| matches!(content, Content::File { .. })).count() as u64
+    /// Returns the files that were written.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let files = self.0.iter().filter(|(_, content)| matches!(content, Content::File { .. }));
+        files.map(|(path, _)| path.clone()).collect()
     }
 
     /// Returns the paths that two runs left differently.
@@ -122,6 +124,7 @@ pub fn named(paths: &[PathBuf]) -> String {
 /// Returns all files below a folder, by their paths from there; `None` if there are too many.
 fn look(root: &Path) -> Option<BTreeMap<PathBuf, Stamp>> {
     let device = fs::metadata(root).ok()?.dev();
+    let own = own_output();
     let (mut seen, mut folders) = (BTreeMap::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
         // A folder that cannot be read is as it was.
@@ -129,7 +132,10 @@ fn look(root: &Path) -> Option<BTreeMap<PathBuf, Stamp>> {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Ok(found) = entry.metadata() else { continue };
-            if name.as_bytes().starts_with(b".") || found.dev() != device {
+            if name.as_bytes().starts_with(b".")
+                || found.dev() != device
+                || own.contains(&(found.dev(), found.ino()))
+            {
                 continue;
             }
             let path = folder.join(name);
@@ -143,6 +149,12 @@ fn look(root: &Path) -> Option<BTreeMap<PathBuf, Stamp>> {
         }
     }
     Some(seen)
+}
+
+/// Returns the device and inode of what standard output and standard error are.
+fn own_output() -> Vec<(u64, u64)> {
+    let of = |fd: u32| fs::metadata(format!("/proc/self/fd/{fd}")).ok();
+    [1, 2].into_iter().filter_map(of).map(|file| (file.dev(), file.ino())).collect()
 }
 
 /// A folder changes with its files, which are looked at themselves.
@@ -205,7 +217,7 @@ mod tests {
         assert_eq!(files.since(), Some(Left::default()));
         let first =
             written(&mut files, root, &[("out/a", Some("1\n")), ("b", Some("2\n")), (".c", Some("x"))]);
-        assert_eq!(first.files(), 2);
+        assert_eq!(first.files(), ["b", "out/a"].map(PathBuf::from));
         let same =
             written(&mut files, root, &[("out/a", Some("1\n")), ("b", Some("2\n")), (".c", Some("y"))]);
         assert_eq!(first, same);
@@ -220,6 +232,6 @@ mod tests {
         assert_eq!(told, "`out/a` has 2 bytes from BEFORE and 3 from AFTER");
         assert_eq!(first.without(&paths), Left::default());
         let removed = written(&mut files, root, &[("b", None)]);
-        assert_eq!((removed.files(), removed.differing(&same).len()), (0, 2));
+        assert_eq!((removed.files().len(), removed.differing(&same).len()), (0, 2));
     }
 }

@@ -101,21 +101,54 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
     Ok(Ending::Status(if whole.differs { DIFFERENT } else { 0 }))
 }
 
-/// What a report ends with.
-const SENDING: &str = "
+/// Returns what a report ends with.
+fn sending() -> String {
+    format!(
+        "
 ## Before you send this
 
 Read it: it holds your text, and the first lines that differ (not with --without-lines). Add the smallest input that shows
-the difference. pelton sends nothing by itself, and has no public address yet: give this file to those from whom you have pelton.
-";
+the difference. pelton sends nothing by itself: {}.
+",
+        receiver()
+    )
+}
 
-/// What a report without a difference ends with.
-const SEEN: &str = "
+/// Returns what a report without a difference ends with.
+fn seen() -> String {
+    format!(
+        "
 ## What you saw
 
-If you saw a difference, write here what pelton printed and what the shell printed. It may have been in another folder, or with
-another input or variable. Then give this file to those from whom you have pelton, which has no public address yet.
-";
+If you saw a difference, fill this in. It may have been in another folder, or with another input or variable.
+
+pelton printed:
+
+```text
+
+```
+
+The shell printed:
+
+```text
+
+```
+
+Then {}.
+",
+        receiver()
+    )
+}
+
+/// Returns where a report goes: to an address that whoever built this program gave in `PELTON_REPORT_TO`, or to them.
+fn receiver() -> String {
+    match option_env!("PELTON_REPORT_TO").filter(|address| !address.is_empty()) {
+        Some(address) => format!("send this file to {address}"),
+        None => "give this file to whoever gave you pelton, such as the maintainer of its package or your administrator (this build \
+                 names no address)"
+            .to_owned(),
+    }
+}
 
 /// Returns what is said beside the report.
 fn told(whole: &Checked) -> &'static str {
@@ -316,7 +349,7 @@ fn markdown(
         section(&mut text, "What differs there", "text", &shortest.words);
     }
     section(&mut text, "The plan", "text", explained);
-    text += if whole.differs { SENDING } else { SEEN };
+    text += &if whole.differs { sending() } else { seen() };
     text
 }
 

@@ -18,6 +18,7 @@ use crate::terminal::When;
 use crate::terminal::{self, Look};
 use crate::watch;
 use crate::what_if;
+use pelton_record::inside::Inner;
 use pelton_record::{Run, Verdict};
 use pelton_report::Format;
 use pelton_run::{Environment, Execution, Launches, Observing, Options, Profiled};
@@ -156,8 +157,30 @@ fn early_end(run: &Run, source: &Source) -> Option<String> {
     let runs_others = source.words().is_some() || source.is_script();
     (runs_others && run.exit_status != 0).then(|| {
         let status = ending::status_in_words(run.exit_status);
-        format!("it ended with {status}: if that was early, what it was to do then has no figures here")
+        match ended_it(run) {
+            Some(stage) => format!(
+                "it ended with {status}, as {stage} did in the last pipeline that it ran: what it was to do then has no figures here"
+            ),
+            None => format!("it ended with {status}: if that was early, what it was to do then has no figures here"),
+        }
     })
+}
+
+/// Returns the stage of the last pipeline of a program that a signal ended, if that is the program's status too: `stage 4 (sort) of
+/// pipeline 3, line 12`.
+fn ended_it(run: &Run) -> Option<String> {
+    if run.exit_status <= 128 {
+        return None;
+    }
+    let inside =
+        run.pipelines.iter().flat_map(|pipeline| &pipeline.stages).find_map(|stage| stage.inside.as_ref())?;
+    let end_ns = |inner: &Inner| inner.pipeline.start_ns + inner.pipeline.wall_ns;
+    let (index, last) = inside.outermost().max_by_key(|(_, inner)| end_ns(inner))?;
+    let stages = last.pipeline.stages.iter();
+    let at = stages.rev().find(|stage| stage.end.status() == run.exit_status)?;
+    let stage = last.pipeline.stages.iter().position(|stage| std::ptr::eq(stage, at))?;
+    let line = last.line.map_or(String::new(), |line| format!(", line {line}"));
+    (last.times == 1).then(|| format!("stage {} ({}) of pipeline {}{line}", stage + 1, at.name, index + 1))
 }
 
 /// Checks that there is a stage at this place, from 0.

@@ -319,8 +319,31 @@ fn a_filter_that_keeps_its_output_back() {
     {
         Patient::bash(&format!("echo x > f; tail -f f | {quiet}; :")).is_healthy("idle", "outside");
     }
+    // Into a file as well.
+    let into = "echo x > f; tail -f f | grep --line-buffered x | cut -c1 > out; :";
+    let said = Patient::bash(into).await_finding("idle", "buffered");
+    assert!(said.contains("cut") && said.contains("`stdbuf -oL cut`: into a pipe or a file"), "{said}");
+    let said =
+        Patient::bash("echo x > f; tail -f f | grep x | cut -c1 > out; :").await_finding("idle", "buffered");
+    assert!(said.contains("by `grep --line-buffered` and `stdbuf -oL cut`"), "{said}");
     let much = "(yes no | head -c 200000; sleep 100) | grep x | cat; :";
     Patient::bash(much).is_healthy("idle", "buffered");
+}
+
+/// The commonest reason for a script that does not go on after it has started a server.
+#[test]
+fn a_process_left_in_the_background_holds_the_output_of_a_substitution() {
+    for script in ["x=$(sleep 100 & echo started); echo $x", "f() { sleep 100 & echo on; }; x=$(f | cat)"] {
+        let said = Patient::bash(script).await_finding("idle", "held_open");
+        assert!(
+            said.contains("left in the background") && said.contains("`sleep … > FILE 2>&1 &`"),
+            "{said}"
+        );
+    }
+    // It still runs between the parentheses, or does not hold it.
+    Patient::bash("x=$(sleep 100; echo x); echo $x").is_healthy("idle", "timer");
+    Patient::bash("x=$(sleep 100 > /dev/null & echo x; sleep 100); echo $x").is_healthy("idle", "timer");
+    Patient::bash("(sleep 100; echo x) | cat; :").is_healthy("idle", "timer");
 }
 
 /// `doctor PID` lists all processes that wait for the pipeline, PID included. `doctor` alone reports the pipeline as well,

@@ -252,13 +252,28 @@ fn strict_runs_what_is_all_native() {
 fn a_check_that_holds_says_so() {
     let (printed, words, status) = run(&["--check", "seq 3 | tac"], b"");
     assert_eq!((printed.as_str(), status), ("3\n2\n1\n", 0));
-    assert_eq!(words, "pelton: checked: bash prints the same 6 bytes and ends with the same status, 0\n");
+    assert_eq!(words, "pelton: checked: bash prints the same 6 bytes and ends with the same status 0\n");
     let (_, words, status) = run(&["--check", "sort nofile nofile2"], b"");
     assert_eq!(status, 2);
     says(
         &words,
-        &["sort: cannot read: nofile", "prints nothing, says the same on standard error", "status, 2"],
+        &["sort: cannot read: nofile", "prints nothing, says the same on standard error", "status 2"],
     );
+}
+
+/// What pelton itself prints into is no file that the text writes.
+#[test]
+fn a_check_may_print_into_files_of_the_folder() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = |name: &str| std::fs::File::create(dir.path().join(name)).expect("created");
+    for (text, written) in [("seq 3 | tac", ""), ("seq 3 | tac > b", "; it writes the same file, `b`")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
+        command.args(["run", "--check", text]).current_dir(dir.path());
+        let status = command.stdout(file("out")).stderr(file("err")).stdin(Stdio::null()).status();
+        let said = std::fs::read_to_string(dir.path().join("err")).expect("messages");
+        assert_eq!(status.expect("pelton runs").code(), Some(0), "{said}");
+        assert!(said.ends_with(&format!("the same status 0{written}\n")), "{said}");
+    }
 }
 
 #[test]
@@ -385,7 +400,10 @@ fn files_that_a_text_or_script_writes_are_checked_too() {
     assert_eq!(std::fs::read_to_string(dir.path().join("data")).ok().as_deref(), Some("b\na\n"));
     let (words, status) = check(&["seq 30 | sort -r > sorted"]);
     assert_eq!(status, Some(0), "{words}");
-    says(&words, &["bash prints nothing and ends with the same status, 0; it writes the same file\n"]);
+    says(
+        &words,
+        &["bash prints nothing and ends with the same status 0; it writes the same file, `sorted`\n"],
+    );
     // pelton's run is the first, and writes another file than all later ones.
     std::fs::write(dir.path().join("once"), "test -e seen && echo bb && exit; echo a; echo > seen\n")
         .expect("written");

@@ -375,7 +375,7 @@ const ZSH: &[Case] = &[
     ),
     // Redirections are tested: what zsh says of a file names the function and its line.
     case(
-        2,
+        3,
         "f() { sort < $1 | uniq; sort < \"$1\" | uniq\n sort a | uniq > $2/x | cat; sort a | uniq > \"$2/y\"; }; f b sub; cat sub/y; f nosuch nosuch; f '' ''",
     ),
     case(2, "f=(a b); sort < \"$f\" | uniq; cd sub; sort < e | uniq > ../out"),

@@ -82,7 +82,8 @@ pub enum Kind {
     BothFull,
     /// Both read from each other and neither writes.
     BothEmpty,
-    /// A reader waits for the end of a channel that it holds open itself, or that one who waits for it does.
+    /// A reader waits for the end of a channel that it holds open itself, that one who waits for it does, or that one
+    /// does which was left in the background.
     HeldOpen,
     /// A FIFO was opened by one side only.
     FifoOneSided,

@@ -164,6 +164,12 @@ pub fn caption(run: &Run, style: &Style, all_spreads: bool) -> Option<Paragraph>
     Some(Paragraph::new("  ", Role::Dim, text))
 }
 
+/// Returns what a table says of the columns that do not fit.
+pub fn left_out(heads: Vec<&str>) -> Option<Paragraph> {
+    let text = format!("no room here for {} (--all)", heads.join(", "));
+    (!heads.is_empty()).then(|| Paragraph::new("  ", Role::Dim, text))
+}
+
 fn varied(repeats: &Repeats) -> Option<String> {
     let mut statuses = repeats.exit_status.clone();
     statuses.sort_unstable();

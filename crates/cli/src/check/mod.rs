@@ -14,7 +14,7 @@ mod compare;
 mod input;
 
 use crate::args::RunArgs;
-use crate::ending::Ending;
+use crate::ending::{self, Ending};
 use crate::failure::Failure;
 use crate::files_left::{self, FilesLeft, Left};
 use crate::scripts;
@@ -81,9 +81,13 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
     if args.run_twice {
         return Ok(());
     }
+    let again = match args.source.file.iter().flatten().skip(1).any(|word| word == "--run-twice") {
+        true => "--run-twice before the name of the script: what stands behind that, the script gets",
+        false => AGAIN,
+    };
     if matches!(plan, Plan::Whole { .. }) {
         return Err(Failure::new("--check runs the text twice, and this script may do more than print")
-            .with_help(AGAIN));
+            .with_help(again));
     }
     let hazards = pelton_run::rerun_hazards(plan, request, environment);
     let refusal = |message: &str, stages: &[Stays]| {
@@ -93,14 +97,14 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
     };
     if !hazards.writes.is_empty() {
         return Err(refusal("--check runs the text twice, and this one writes files", &hazards.writes)
-            .with_help(AGAIN));
+            .with_help(again));
     }
     if !hazards.unknown.is_empty() {
         return Err(refusal(
             "--check runs the text twice, and this may do more than print",
             &hazards.unknown,
         )
-        .with_help(AGAIN));
+        .with_help(again));
     }
     Ok(())
 }
@@ -322,15 +326,17 @@ fn sameness(ours: &PeltonRun, shell: &str) -> String {
     let said = if ours.messages.is_empty() { "" } else { ", says the same on standard error" };
     let files = match ours.left.as_ref().map(Left::files) {
         None => "; there are too many files here to compare those that it writes".to_owned(),
-        Some(0) => String::new(),
-        Some(1) => "; it writes the same file".to_owned(),
-        Some(files) => format!("; it writes the same {files} files"),
+        Some(files) if files.is_empty() => String::new(),
+        Some(files) if files.len() == 1 => {
+            format!("; it writes the same file, {}", files_left::named(&files))
+        }
+        Some(files) => format!("; it writes the same {} files, {}", files.len(), files_left::named(&files)),
     };
     match ours.cut_off {
         true => format!("{shell} prints {bytes}, after which nobody read on"),
         false => format!(
-            "{shell} prints {bytes}{said} and ends with the same status, {}{files}",
-            ours.ended.status()
+            "{shell} prints {bytes}{said} and ends with the same {}{files}",
+            ending::status_in_words(ours.ended.status())
         ),
     }
 }

@@ -263,7 +263,7 @@ impl Session<'_> {
         let same = |files, unsteady_files| Outputs::Same { bytes: before.length, files, unsteady_files };
         let lefts = left_before.zip(left_after);
         if printed.is_none() && lefts.as_ref().is_none_or(|(before, after)| before == after) {
-            return Ok(Some(same(lefts.map(|(left, _)| left.files()), Vec::new())));
+            return Ok(Some(same(lefts.map(|(left, _)| left.files().len() as u64), Vec::new())));
         }
         let Some((again, left_again)) = kept(0)? else { return Ok(None) };
         if let Some(how) = printed {
@@ -284,9 +284,10 @@ impl Session<'_> {
         let (before, after) = (before.without(&unsteady), after.without(&unsteady));
         Ok(Some(match before.differing(&after).first() {
             Some(path) => Outputs::Different { how: before.difference(&after, path, "BEFORE", "AFTER") },
-            None => {
-                same(Some(before.files()), unsteady.iter().map(|path| path.display().to_string()).collect())
-            }
+            None => same(
+                Some(before.files().len() as u64),
+                unsteady.iter().map(|path| path.display().to_string()).collect(),
+            ),
         }))
     }
 

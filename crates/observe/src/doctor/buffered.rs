@@ -59,33 +59,48 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         return None;
     }
     let who = name(&seen.world, first);
-    let verb = if behind.len() == 1 { "waits" } else { "wait" };
+    let waiters = match behind.len() {
+        0 => String::new(),
+        count => {
+            let verb = if count == 1 { "waits" } else { "wait" };
+            format!("; {} {verb} for it", names(&seen.world, behind.iter().copied()))
+        }
+    };
     let headline = format!(
-        "{who} has read {taken} and written nothing: what it has found is in its buffer, if it has found anything; {} {verb} for it",
-        names(&seen.world, behind.iter().copied())
+        "{who} has read {taken} and written nothing: what it has found is in its buffer, if it has found anything{waiters}"
     );
-    let last = behind.last().copied();
-    let filters = [first].into_iter().chain(behind.into_iter().filter(|pid| Some(*pid) != last));
+    let filters = [first].into_iter().chain(behind).filter(|pid| writes_late(seen, *pid));
     let hows: Vec<String> =
         filters.filter_map(|pid| unbuffered(&seen.world, pid)).map(str::to_owned).collect();
     let cure = Some(format!(
-        "have each line written at once, by {}: into a pipe, lines are written only when some kB have come together",
+        "have each line written at once, by {}: into a pipe or a file, lines are written only when some kB have come together",
         listed(hows, "and")
     ));
     Some(Conclusion { health: Health::Idle, kind: Kind::Buffered, headline, root_cause: first, cure })
 }
 
-/// Returns the account of a filter that reads a pipe, is read, has written nothing, and may keep lines back.
+/// Returns the account of a filter that reads a pipe, writes to a file or is read, has written nothing, and may keep lines back.
 fn silent(seen: &Seen, pid: u32) -> Option<Io> {
-    unbuffered(&seen.world, pid)?;
     pipe_input(seen, pid)?;
-    reader(seen, pid)?;
-    let own = io(pid)?;
+    if reader(seen, pid).is_none() && !writes_file(pid) {
+        return None;
+    }
+    io(pid).filter(|own| own.written_bytes == 0 && writes_late(seen, pid))
+}
+
+/// Whether a filter may keep lines back.
+fn writes_late(seen: &Seen, pid: u32) -> bool {
+    let Some(process) = seen.world.processes.get(&pid) else { return false };
     let words = processes::command_line(pid);
-    let name_of_filter = &seen.world.processes.get(&pid)?.stat.name;
-    let may =
-        own.written_bytes == 0 && may_keep_back(name_of_filter, words.get(1..)?) && !is_told_to_flush(pid);
-    may.then_some(own)
+    unbuffered(&seen.world, pid).is_some()
+        && words.get(1..).is_some_and(|arguments| may_keep_back(&process.stat.name, arguments))
+        && !is_told_to_flush(pid)
+        && !std::fs::read_link(format!("/proc/{pid}/fd/1")).is_ok_and(|output| output.starts_with("/dev"))
+}
+
+/// Whether the standard output of a process is a regular file.
+fn writes_file(pid: u32) -> bool {
+    std::fs::metadata(format!("/proc/{pid}/fd/1")).is_ok_and(|output| output.is_file())
 }
 
 /// Returns what helps processes that wait for one another, if a filter among them may keep a line back that it has read: that

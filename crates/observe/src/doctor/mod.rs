@@ -10,6 +10,7 @@ mod buffered;
 mod dead;
 mod graph;
 pub(crate) mod holders;
+mod left_running;
 pub(crate) mod liveness;
 pub(crate) mod look;
 pub(crate) mod pace;
@@ -255,7 +256,8 @@ fn findings(seen: &Seen, members: &BTreeSet<u32>, all: bool) -> (Vec<Finding>, u
         }
         let Some(mut conclusion) = pace::conclude(seen, &part) else { continue };
         if conclusion.health == Health::Idle
-            && let Some(better) = buffered::conclude(seen, &part)
+            && let Some(better) =
+                left_running::conclude(seen, &part).or_else(|| buffered::conclude(seen, &part))
         {
             conclusion = better;
         }

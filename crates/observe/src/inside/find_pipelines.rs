@@ -12,9 +12,9 @@ use pelton_record::typed_command_line;
 use pelton_record::{Cost, End, How, Pipeline, Span, Stage, Waits};
 use pelton_sys::signals;
 use pelton_sys::wait::Ended;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-/// The key by which pipelines are merged: where they ran, and the names of their stages, each with its line.
+/// The key by which pipelines are merged: where they ran, and the programs of their stages, each with its line.
 type Look = (Option<(usize, usize)>, Vec<(String, Option<u32>)>);
 
 /// Returns all pipelines, those nested in a stage of another after that one; and the stage that each process
@@ -32,8 +32,8 @@ pub fn pipelines(
     let mut found: Vec<Inner> = Vec::new();
     for chain in chains {
         let within = enclosing(family, &places, chain[0]);
-        let names = chain.iter().map(|&leader| (name(family, leader), line(family, leader))).collect();
-        let key = (within.map(|within| (within.pipeline, within.stage)), names);
+        let look = chain.iter().map(|&leader| (look(family, leader), line(family, leader))).collect();
+        let key = (within.map(|within| (within.pipeline, within.stage)), look);
         let new = pipeline(family, &chain, pipes, run_start_ns);
         let group = *groups.entry(key).or_insert(found.len());
         for (stage, &leader) in chain.iter().enumerate() {
@@ -98,6 +98,18 @@ fn name(family: &Relations<'_>, leader: usize) -> String {
         0 => family.name(leader),
         _ => names.join(" "),
     }
+}
+
+/// Returns what a stage has in common with its other runs: which programs of a shell's fork cost most differs from one to the
+/// next.
+fn look(family: &Relations<'_>, leader: usize) -> String {
+    if !family.members[leader].words.is_empty() {
+        return family.name(leader);
+    }
+    let programs = family.descendants(leader).into_iter();
+    let programs = programs.filter(|&index| !family.members[index].words.is_empty());
+    let names: BTreeSet<String> = programs.map(|index| family.name(index)).collect();
+    names.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the commands of a shell's fork, the most expensive first.
@@ -225,7 +237,8 @@ fn add(inner: &mut Inner, more: Pipeline) {
         if more.end.status() != 0 {
             stage.end = more.end;
         }
-        if stage.text != more.text {
+        // Of a function's commands, others may have cost most.
+        if stage.text != more.text && stage.name == more.name {
             stage.text.clone_from(&stage.name);
         }
     }
@@ -281,6 +294,22 @@ mod tests {
             members.push(member(Some(0), "wc -c", [10 + i, 0], 2));
         }
         assert_eq!(found(&members), [(3, None, vec![of("bash (fork)", 3), of("wc -c", 6)])]);
+    }
+
+    #[test]
+    fn runs_of_a_function_are_one_whichever_of_its_commands_costs_most() {
+        // for … do clean | sort; done, with clean() { grep | tr; }
+        let mut members = vec![member(None, "bash x.sh", [0, 0], 1)];
+        for (run, costs) in [[20, 10], [10, 20]].into_iter().enumerate() {
+            let (at, pipe) = (members.len(), 20 * (1 + run as u64));
+            members.push(member(Some(0), "", [0, pipe], 1));
+            members.push(member(Some(0), "sort", [pipe, 0], 3));
+            members.push(member(Some(at), "grep", [0, pipe + 1], costs[0]));
+            members.push(member(Some(at), "tr", [pipe + 1, pipe], costs[1]));
+        }
+        let outer = vec![of("{ grep; tr }", 62), of("sort", 6)];
+        let inner = vec![of("grep", 30), of("tr", 30)];
+        assert_eq!(found(&members), [(2, None, outer), (2, Some((0, 0)), inner)]);
     }
 
     #[test]

@@ -103,7 +103,9 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
     let sheet = Sheet { rows: &rows, headings: &headings, width: style.width, unicode: style.unicode };
     let mut lines = vec![];
     let mut all_spreads = false;
+    let mut shown = vec![];
     for (columns, table) in sheet.draw(&columns, style.all) {
+        shown.extend(columns.iter().map(|column| column.head.as_ref()));
         if !lines.is_empty() {
             lines.push(Pieces::default());
         }
@@ -114,7 +116,11 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
         }
         all_spreads |= columns.iter().any(|column| column.rank == SPREAD_RANK);
     }
-    let caption = prose::caption(run, style, all_spreads).into_iter().chain(prose::economy(run));
+    let others =
+        columns.iter().filter(|column| column.rank != SPREAD_RANK).map(|column| column.head.as_ref());
+    let left_out = prose::left_out(others.filter(|head| !shown.contains(head)).collect());
+    let caption =
+        left_out.into_iter().chain(prose::caption(run, style, all_spreads)).chain(prose::economy(run));
     lines.extend(caption.flat_map(|paragraph| paragraph.lines(style)));
     lines
 }
@@ -131,7 +137,7 @@ fn legend(run: &Run, pipes: bool, style: &Style) -> Vec<Pieces> {
         entries.push(named(Pieces::one(Role::Dim, "?"), "too short to sample"));
     }
     if pipes {
-        let signs = if style.unicode { "▁…█" } else { "_..#" };
+        let signs = if style.unicode { "▁…█" } else { "_-#" };
         entries.push(named(Pieces::one(Role::BlockedOnWrite, signs), "its pipe from empty to full"));
     }
     let mut lines = vec![];

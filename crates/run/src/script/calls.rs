@@ -289,8 +289,9 @@ impl Writer<'_> {
     ) -> Result<Vec<Edit>, String> {
         let redirects = stages.iter().flat_map(|stage| &stage.redirects);
         let set = needed.iter().map(|name| format!("${{{name}+x}} == x"));
-        let tests: Vec<String> =
-            set.chain(redirects.filter_map(|redirect| zsh::can_open(redirect, self.text))).collect();
+        let tests: Vec<String> = set
+            .chain(redirects.filter_map(|redirect| zsh::can_open(redirect, self.text)).flatten())
+            .collect();
         let (Some(first), Some(last), false) = (stages.first(), stages.last(), tests.is_empty()) else {
             return Ok(edits);
         };

@@ -314,7 +314,7 @@ fn consider(
         return (edits, None);
     }
     let mut reason = judged.iter().find_map(|one| one.clone().err());
-    let mut edits = Vec::new();
+    let (mut edits, mut alone) = (Vec::new(), None);
     let mut at = 0;
     while at <= last {
         let needed: Vec<&BTreeSet<String>> = judged[at..].iter().map_while(|one| one.as_ref().ok()).collect();
@@ -329,8 +329,13 @@ fn consider(
                     Err(why) => reason = reason.or(Some(why)),
                 },
             }
+        } else if run == 1 {
+            alone = pipeline.stages[at].simple().and_then(|simple| simple.words.first()?.static_text());
         }
         at += run.max(1);
+    }
+    if let (Some(why), Some(name), true) = (&mut reason, alone, edits.is_empty()) {
+        *why += &format!("; `{name}` alone reads little, as far as is known before");
     }
     (edits, reason)
 }

@@ -7,6 +7,7 @@
 //!
 //! The files that zsh reads before a script (`.zshenv`) count as sourced by it.
 
+use super::stages::{expands_unquoted, positional};
 use crate::environ::Environment;
 use pelton_record::Span;
 use pelton_syntax::{Reason, Redirect, RedirectKind, Word, WordPart};
@@ -145,7 +146,7 @@ pub fn check_word(word: &Word, text: &str) -> Result<(), String> {
     if word.parts.iter().any(matches) {
         return Err("a pattern: where it matches nothing, only its stage fails".into());
     }
-    if written.starts_with('=') || follows_expansion(written) {
+    if written.starts_with('=') || follows_expansion(&without_single_quotes(written)) {
         return Err("an expansion of zsh's own".into());
     }
     let counts = |part: &WordPart| matches!(part, WordPart::Variable { name, .. } if COUNTED_VARIABLES.contains(&name.as_str()));
@@ -160,41 +161,61 @@ pub fn check_word(word: &Word, text: &str) -> Result<(), String> {
 fn follows_expansion(written: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     written.split('$').skip(1).any(|rest| {
-        if rest.starts_with(['=', '~', '^', '+', ':', '"', '\'']) {
+        if rest.starts_with(['=', '~', '^', '+', ':']) {
             return true;
         }
         if let Some(inside) = rest.strip_prefix('{') {
             let (inside, behind) = inside.split_once('}').unwrap_or((inside, ""));
-            return inside.contains(['^', ',', '[', '(', '$'])
-                || behind.starts_with('[')
-                || behind.starts_with(':');
+            return inside.contains(['^', ',', '[', '(', '$']) || continues(behind);
         }
         let special = rest.strip_prefix(|c: char| "@*#?$!-".contains(c));
         if special.is_some_and(|behind| rest.starts_with('#') && behind.starts_with(is_name)) {
             return true;
         }
-        let behind = special.unwrap_or_else(|| rest.trim_start_matches(is_name));
-        behind.starts_with('[') || behind.starts_with(':')
+        continues(special.unwrap_or_else(|| rest.trim_start_matches(is_name)))
     })
 }
 
-/// Returns the test, for `[[ … ]]`, that the file of a redirection can be opened. `None` for redirections of other kinds, and
-/// if it may be of several files.
-pub fn can_open(redirect: &Redirect, text: &str) -> Option<String> {
+/// Whether a subscript or a modifier begins here.
+fn continues(behind: &str) -> bool {
+    let is_modifier =
+        |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '&' || c == '#');
+    behind.starts_with('[') || behind.strip_prefix(':').is_some_and(is_modifier)
+}
+
+/// Returns a word as it is written, without what stands in single quotes or behind a backslash.
+fn without_single_quotes(written: &str) -> String {
+    let (mut kept, mut quote) = (String::new(), None);
+    let mut characters = written.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some('\''), '\'') => quote = None,
+            (Some('\''), _) => {}
+            (None, '\'') => quote = Some('\''),
+            (None, '"') => quote = Some('"'),
+            (Some('"'), '"') => quote = None,
+            (_, '\\') => drop(characters.next()),
+            (_, character) => kept.push(character),
+        }
+    }
+    kept
+}
+
+/// Returns the tests, for `[[ … ]]`, that a redirection is of one file and that it can be opened. `None` for redirections of other
+/// kinds, and if it cannot be tested.
+pub fn can_open(redirect: &Redirect, text: &str) -> Option<Vec<String>> {
     let (is_read, word) = match &redirect.kind {
         RedirectKind::Read(word) => (true, word),
         RedirectKind::Write(word) | RedirectKind::Append(word) | RedirectKind::Clobber(word) => (false, word),
         _ => return None,
     };
     let written = word.span.of(text);
-    if super::stages::expands_unquoted(written)
-        || written.contains("[@]")
-        || written.contains("$@")
-        || written.contains("{@}")
-    {
-        return None;
-    }
-    Some(match is_read {
+    // An array is several files, unless it is quoted; these are refused before.
+    let mut tests = match expands_unquoted(written) {
+        true => word.parts.iter().map(|part| is_scalar(part, text)).collect::<Option<Vec<_>>>()?.concat(),
+        false => vec![],
+    };
+    tests.push(match is_read {
         true => format!("-r {written}"),
         false => {
             let folder = format!("${{${{:-{written}}}:h}}");
@@ -202,7 +223,30 @@ pub fn can_open(redirect: &Redirect, text: &str) -> Option<String> {
                 "( -w {written} && ! -d {written} || ! -e {written} && ! -L {written} && -d {folder} && -w {folder} && -x {folder} )"
             )
         }
-    })
+    });
+    Some(tests)
+}
+
+/// Returns the test that a part of a word expands to one word, if it needs one; `None` if it cannot be tested.
+fn is_scalar(part: &WordPart, text: &str) -> Option<Vec<String>> {
+    let name = match part {
+        WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Tilde => return Some(vec![]),
+        WordPart::Variable { name, .. } => name,
+        WordPart::Opaque { reason: Reason::SpecialParameter, span } => {
+            return positional(span.of(text)).map(|_| vec![]);
+        }
+        WordPart::Opaque { reason: Reason::ParameterOperator, span } => {
+            let inside = span.of(text).strip_prefix("${")?;
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let name = &inside[..inside.find(|c| !is_name(c))?];
+            match name.chars().next()? {
+                '0'..='9' => return Some(vec![]),
+                _ => name,
+            }
+        }
+        _ => return None,
+    };
+    Some(vec![format!("${{(t){name}}} == (|scalar*)")])
 }
 
 /// Writes the test of a call before it: zsh runs the call, or the pipeline as it is written.
