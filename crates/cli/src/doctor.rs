@@ -16,7 +16,8 @@ use pelton_report::diagnosis;
 /// Looks twice, at least 50 ms apart, and changes nothing. The verdict is one of
 ///   dead     it cannot go on: a circle of waits, a FIFO that nobody opens, an end of file that is held back
 ///   slow     it moves, at the pace of the process named
-///   idle     it waits for time, a person, the network or a signal
+///   idle     it waits for time, a person, the network or a signal, or for one that does, such as a
+///            server in the background that still holds its pipe
 ///   unknown  it may not be looked into, or waits in a way that cannot be followed
 #[derive(Args)]
 #[command(

@@ -33,6 +33,34 @@ const TIMED_OUT: Option<i32> = Some(124);
 /// After so many differences, the rest is not looked at.
 const MOST: usize = 5;
 
+/// Lines that only zsh runs so.
+const OF_ZSH: [&str; 24] = [
+    "setopt pipefail",
+    "setopt no_unset",
+    "setopt err_exit",
+    "setopt null_glob",
+    "typeset -U path",
+    "f=(w n)",
+    "f=w",
+    "unset f",
+    "sort $f | uniq -c",
+    "sort < $f | uniq",
+    "sort w | uniq > $f.f",
+    "sort w | uniq > ${f:-g}",
+    "sort w n > $f$i",
+    "for y in $f; do sort < $y | uniq > $y.$i; done",
+    "sort $f[1] | uniq",
+    "sort w | grep -c \"$x:u\"",
+    "sort w | uniq | read v; echo $v",
+    "sort w n | while read y; do v=$y; done; echo $v",
+    "sort *.nosuch | uniq",
+    "sort < 'd d' | uniq; sort n | uniq > d",
+    "sort < \"$e\" | uniq; sort n | uniq > $e",
+    "h() { sort < $1 | uniq > $1.h; sort nosuch | wc -l; }; h w; h $f",
+    "sort n | uniq & wait $!; echo $?",
+    "echo =sort | wc -l; sort =w | uniq",
+];
+
 const SOURCES: [&str; 20] = [
     "sort w",
     "cat w",
@@ -559,7 +587,12 @@ impl Scripts {
                 lines.push(setting.to_owned());
             }
         }
-        lines.extend((0..1 + self.0.below(4)).map(|_| self.statement(0)));
+        for _ in 0..1 + self.0.below(4) {
+            if shell == "zsh" && self.0.one_in(2) {
+                lines.push(self.0.pick(&OF_ZSH).to_owned());
+            }
+            lines.push(self.statement(0));
+        }
         lines.push("echo end $LINENO".to_owned());
         lines.join("\n") + "\n"
     }

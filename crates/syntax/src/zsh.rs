@@ -1,24 +1,22 @@
 //! zsh: its texts are read by bash's grammar, unless they hold what zsh reads otherwise.
 //!
 //! Most of what only zsh has, such as `for x (a b) …`, `*(.)` or `if [[ … ]] { … }`, bash rejects. What follows are the forms
-//! that both accept and that mean different things. They are looked for anywhere in the text, also in quotes: too much may
+//! that both accept and that mean different things. Most are looked for anywhere in the text, also in quotes: too much may
 //! be refused, never too little.
 
-use crate::{Command, Script, Stage, WordPart};
+use crate::{Command, Script, Stage, Word, WordPart};
 
-/// Words that begin commands in zsh alone.
-const KEYWORDS: [&str; 6] = ["repeat", "foreach", "end", "always", "nocorrect", "coproc"];
+/// Words that begin other commands in zsh, and are commands to bash.
+const KEYWORDS: [&str; 3] = ["repeat", "foreach", "nocorrect"];
 
 /// Whether zsh reads the text as bash does, which reads it as `script`.
 pub(crate) fn reads_alike(text: &str, script: &Script) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let has_keyword = || text.split(|c| !is_name(c)).any(|word| KEYWORDS.contains(&word));
-    let redirects_otherwise = || [">!", "&!", "&|", ">&|"].iter().any(|form| text.contains(form));
-    !redirects_otherwise()
-        && !has_keyword()
+    let nested = script.nested.iter().flat_map(|nested| &nested.pipeline.stages);
+    let is_read_otherwise = || [">!", "&!", "&|", ">&|", "coproc"].iter().any(|form| text.contains(form));
+    !is_read_otherwise()
         && !has_range(text)
         && !quotes_in_expansions(text)
-        && !has_open_braces(script)
+        && !script.stages().chain(nested).any(is_of_zsh)
 }
 
 /// Whether the text holds `<1-9>` or `<->`, which match numbers in names of files.
@@ -35,18 +33,16 @@ fn quotes_in_expansions(text: &str) -> bool {
     text.split("${").skip(1).any(|rest| rest.split('}').next().is_some_and(|inside| inside.contains('\'')))
 }
 
-/// Whether a brace that zsh may take for a keyword is part of a word to bash: `{ sort a | uniq }`.
-fn has_open_braces(script: &Script) -> bool {
-    let nested = script.nested.iter().flat_map(|nested| &nested.pipeline.stages);
-    let in_word = |part: &WordPart| {
+/// Whether a command begins with a keyword of zsh, or has a brace that zsh may take for one: `{ sort a | uniq }`.
+fn is_of_zsh(stage: &Stage) -> bool {
+    let Command::Simple(simple) = &stage.command else { return false };
+    let has_brace = |part: &WordPart| {
         let WordPart::Bare(text) = part else { return false };
         text.contains(['{', '}']) && text != "{}"
     };
-    let of_command = |stage: &Stage| match &stage.command {
-        Command::Simple(simple) => simple.words.iter().flat_map(|word| &word.parts).any(in_word),
-        Command::Compound(_) | Command::Function { .. } => false,
-    };
-    script.stages().chain(nested).any(of_command)
+    let first = simple.words.first().and_then(Word::static_text);
+    first.is_some_and(|name| KEYWORDS.contains(&name.as_str()))
+        || simple.words.iter().flat_map(|word| &word.parts).any(has_brace)
 }
 
 #[cfg(test)]
@@ -63,6 +59,9 @@ mod tests {
             "repeat 3 { sort a | uniq }",
             "f() { sort a | uniq }",
             "foreach x (a b) sort $x; end",
+            "foreach x in a b; sort $x | uniq; end",
+            "coproc sort a | uniq",
+            "{ sort a | uniq } always { echo }",
             "x=(${(f)y}); sort $x | uniq",
             "echo \"${x:-'}'}\" | sort",
             "for x (a b) sort $x | uniq",
@@ -74,7 +73,7 @@ mod tests {
             assert!(script.unmodelled().is_some(), "{text}");
         }
         for text in [
-            "for x in a b; do sort $x | uniq; done",
+            "for x in a b; do sort $x | uniq; done # always, to the end",
             "f() { sort $1 | uniq; }; f a > b",
             "x=(a b); print -l $x[1,2] | sort",
             "find . -name '*.c' -exec cat {} + | wc -l",

@@ -121,7 +121,7 @@ fn rest(diagnosis: &Diagnosis, style: &Style) -> Vec<String> {
             "{n} {} idle, and none of them waits in vain; `pelton doctor PID` shows what one waits for.",
             are(n)
         )),
-        (n, false) => all.push(format!("{n} more {} idle.", are(n))),
+        (n, false) => all.push(format!("{n} more {} idle; `pelton doctor PID` shows one alone.", are(n))),
     }
     // Beside what was found, those that could not be seen matter little.
     let matters = diagnosis.findings.iter().all(|finding| finding.health == Health::Unknown);

@@ -87,9 +87,9 @@ impl Writer<'_> {
         from_first: bool,
         needed: &BTreeSet<&String>,
     ) -> Result<Vec<Edit>, String> {
-        let edits = self.unconditional_call(stages, of, from_first)?;
+        let mut edits = self.unconditional_call(stages, of, from_first)?;
         if self.dialect == Dialect::Zsh {
-            return self.where_possible(stages, needed, edits);
+            edits = self.where_openable(stages, edits)?;
         }
         match (needed.first(), stages.first(), stages.last()) {
             (Some(_), Some(first), Some(last)) => {
@@ -276,22 +276,14 @@ impl Writer<'_> {
         Ok(vec![Edit::insertion(span.start, before, stages), Edit::insertion(span.end, after.to_owned(), 0)])
     }
 
-    /// Adds the tests by which zsh runs either the call or the pipeline: that the parameters `needed` are set, and that the
-    /// files of redirections can be opened.
+    /// Adds the tests by which zsh runs either the call or the pipeline: that the files of redirections can be opened.
     ///
     /// # Errors
     /// As [`Writer::where_set`].
-    fn where_possible(
-        &self,
-        stages: &[Stage],
-        needed: &BTreeSet<&String>,
-        edits: Vec<Edit>,
-    ) -> Result<Vec<Edit>, String> {
+    fn where_openable(&self, stages: &[Stage], edits: Vec<Edit>) -> Result<Vec<Edit>, String> {
         let redirects = stages.iter().flat_map(|stage| &stage.redirects);
-        let set = needed.iter().map(|name| format!("${{{name}+x}} == x"));
-        let tests: Vec<String> = set
-            .chain(redirects.filter_map(|redirect| zsh::can_open(redirect, self.text)).flatten())
-            .collect();
+        let tests: Vec<String> =
+            redirects.filter_map(|redirect| zsh::can_open(redirect, self.text)).flatten().collect();
         let (Some(first), Some(last), false) = (stages.first(), stages.last(), tests.is_empty()) else {
             return Ok(edits);
         };

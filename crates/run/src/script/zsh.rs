@@ -220,7 +220,7 @@ pub fn can_open(redirect: &Redirect, text: &str) -> Option<Vec<String>> {
         false => {
             let folder = format!("${{${{:-{written}}}:h}}");
             format!(
-                "( -w {written} && ! -d {written} || ! -e {written} && ! -L {written} && -d {folder} && -w {folder} && -x {folder} )"
+                "( -w {written} && ! -d {written} || -n {written} && ! -e {written} && ! -L {written} && -d {folder} && -w {folder} && -x {folder} )"
             )
         }
     });
@@ -246,13 +246,13 @@ fn is_scalar(part: &WordPart, text: &str) -> Option<Vec<String>> {
         }
         _ => return None,
     };
-    Some(vec![format!("${{(t){name}}} == (|scalar*)")])
+    Some(vec![format!("( ${{+{name}}} == 0 || ${{(t){name}}} == scalar* )")])
 }
 
 /// Writes the test of a call before it: zsh runs the call, or the pipeline as it is written.
 ///
 /// ```text
-/// if [[ ${1+x} == x && -r "$1" ]]; then pelton pipe …; else sort < "$1" | uniq; fi
+/// if [[ -r "$1" ]]; then pelton pipe …; else sort < "$1" | uniq; fi
 /// ```
 pub fn tested(tests: &[String], call: &str, pipeline: Span, text: &str) -> String {
     format!("if [[ {} ]]; then {call}; else {}; fi", tests.join(" && "), pipeline.of(text))
