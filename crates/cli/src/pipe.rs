@@ -37,7 +37,8 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         }
         None => {}
     }
-    let text = Text { args, stages: &stages, for_bash }.planned();
+    let for_zsh = shell.dialect == Some(Dialect::Zsh);
+    let text = Text { args, stages: &stages, for_bash, for_zsh }.planned();
     let name = args.name.clone().unwrap_or_else(|| shell.name.clone());
     let request = |text, shell, words: Vec<OsString>| pelton_run::Request {
         text,
@@ -55,7 +56,7 @@ pub fn pipe(args: &PipeArgs) -> Result<Ending, Failure> {
         false => {
             let bash = source::find_shell(OsStr::new("bash"), &environment)?;
             let words = stages.iter().flat_map(|stage| stage.iter().cloned()).collect();
-            request(Text { args, stages: &stages, for_bash: true }.by_number(), bash, words)
+            request(Text { args, stages: &stages, for_bash: true, for_zsh: false }.by_number(), bash, words)
         }
     };
     let plan = pelton_run::plan(&request, &environment).map_err(|error| Failure::new(error.message))?;
@@ -110,7 +111,7 @@ pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs
             b"shell=" => call.shell = value(),
             b"name=" => call.name = value(),
             b"line=" => {
-                let line = |line: &str| line.parse().ok().filter(|line| (1..=1_000_000).contains(line));
+                let line = |line: &str| line.parse().ok().filter(|line| *line <= 1_000_000);
                 call.line = value()?.to_str()?.split(',').map(line).collect::<Option<_>>()?;
             }
             b"shell-options=" => call.shell_options = value(),
@@ -149,6 +150,8 @@ struct Text<'a> {
     stages: &'a [&'a [OsString]],
     /// Whether it is in bash's dialect.
     for_bash: bool,
+    /// Whether zsh counts its lines, from 0 in a function.
+    for_zsh: bool,
 }
 
 impl Text<'_> {
@@ -174,7 +177,7 @@ impl Text<'_> {
     fn written(&self, command: impl Fn(&mut Vec<u8>, &[OsString], usize)) -> OsString {
         // Makes messages name the script's lines.
         let to_line = |out: &mut Vec<u8>, stage: usize| {
-            let line = self.args.line.get(stage).map_or(0, |line| *line as usize);
+            let line = self.args.line.get(stage).map_or(0, |line| *line as usize) + usize::from(self.for_zsh);
             let now = 1 + out.iter().filter(|byte| **byte == b'\n').count();
             out.extend(std::iter::repeat_n(b'\n', line.saturating_sub(now)));
         };

@@ -704,6 +704,11 @@ fn random_scripts_do_what_the_shell_does() {
         if actual == expected {
             continue;
         }
+        // zsh 5.9 itself crashes in 3% of the runs of some scripts with `set -x` and jobs.
+        if shell == "zsh" && [&expected, &actual].iter().any(|one| one.status.is_none()) {
+            races += 1;
+            continue;
+        }
         if (0..REPETITIONS).any(|_| run(SHELL_SECONDS, &[shell, "s.sh"], &script) == actual) {
             races += 1;
             continue;

@@ -3,6 +3,7 @@
 use crate::c_string::c_string;
 use crate::environ::Environment;
 use crate::lookup;
+use crate::script::zsh;
 use pelton_commands::{Family, Implementation};
 use pelton_syntax::Dialect;
 use pelton_sys::spawn::Exec;
@@ -122,6 +123,24 @@ impl Shell {
             argv.push(c_string(arg.as_bytes())?);
         }
         Some(Exec { path: c_string(self.path.as_os_str().as_bytes())?, argv, envp: env.to_vec() })
+    }
+
+    /// Does the same for stages whose messages have the name and the lines of a script.
+    pub(crate) fn call_stages(
+        &self,
+        flags: &[&str],
+        text: &str,
+        name: &OsStr,
+        args: &[OsString],
+        env: &[CString],
+    ) -> Option<Exec> {
+        if self.dialect != Some(Dialect::Zsh) {
+            return self.call(flags, text.as_bytes(), name, args, env);
+        }
+        // zsh names no script for a text, but the function that it is in.
+        let flags: Vec<&str> = zsh::FLAGS.iter().chain(flags).copied().collect();
+        let text = zsh::in_function(&name.to_string_lossy(), text);
+        self.call(&flags, text.as_bytes(), name, args, env)
     }
 
     /// Returns the call that runs the script `file` with arguments; `flags` are the shell's own.

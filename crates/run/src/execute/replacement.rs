@@ -65,6 +65,10 @@ pub(super) fn whole(request: &Request, environment: &Environment) -> Option<Exec
     let flags = request.shell_flags.iter().map(|flag| flag.to_str()).collect::<Option<Vec<_>>>()?;
     match &request.script {
         Some(file) => request.shell.call_script(file, &request.shell_flags, &request.args, &env),
+        None if request.is_expanded => {
+            let text = request.text.to_str()?;
+            request.shell.call_stages(&flags, text, &request.name, &request.args, &env)
+        }
         None => request.shell.call(&flags, request.text.as_bytes(), &request.name, &request.args, &env),
     }
 }

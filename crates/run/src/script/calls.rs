@@ -37,6 +37,8 @@ pub struct Writer<'a> {
     pub names_line: bool,
     /// How calls keep out of the trace, if the text may be traced.
     pub traced: Option<Traced>,
+    /// Where functions are defined.
+    pub functions: Vec<Span>,
 }
 
 /// A replacement of a piece of text.
@@ -87,10 +89,7 @@ impl Writer<'_> {
         from_first: bool,
         needed: &BTreeSet<&String>,
     ) -> Result<Vec<Edit>, String> {
-        let mut edits = self.unconditional_call(stages, of, from_first)?;
-        if self.dialect == Dialect::Zsh {
-            edits = self.where_openable(stages, edits)?;
-        }
+        let edits = self.unconditional_call(stages, of, from_first)?;
         match (needed.first(), stages.first(), stages.last()) {
             (Some(_), Some(first), Some(last)) => {
                 self.where_set(Span::new(first.span.start, last.span.end), of, needed, edits)
@@ -128,8 +127,8 @@ impl Writer<'_> {
         // Redirections passed as options are removed from the text.
         edits.extend(redirects.iter().map(|one| Edit { span: one.span, text: String::new(), stages: 0 }));
         let is_bash = self.dialect == Dialect::Bash;
-        // In the background, bash and zsh redirect the input of a command to `/dev/null`, but not the input of a pipeline.
-        let keeps_input = self.dialect != Dialect::Posix && of.background && from_first;
+        // In the background, bash redirects the input of a command to `/dev/null`, but not the input of a pipeline.
+        let keeps_input = is_bash && of.background && from_first;
         if keeps_input {
             edits.push(Edit::insertion(span.end, " <&0".to_owned(), 0));
         }
@@ -254,6 +253,10 @@ impl Writer<'_> {
         if self.traced.is_some() {
             return Err(format!("tracing, and {uncertain}"));
         }
+        if self.dialect == Dialect::Zsh && self.effects.errexit {
+            // zsh does not look at the status of a `case` that stands in a list.
+            return Err(format!("`set -e`, and {uncertain}"));
+        }
         let is_bash = self.dialect == Dialect::Bash;
         if is_bash && of.background {
             // bash redirects the input of a command there, but not of a pipeline.
@@ -274,27 +277,6 @@ impl Writer<'_> {
             false => (format!("case {expansions} in ({all}) {call};; (*) "), ";; esac"),
         };
         Ok(vec![Edit::insertion(span.start, before, stages), Edit::insertion(span.end, after.to_owned(), 0)])
-    }
-
-    /// Adds the tests by which zsh runs either the call or the pipeline: that the files of redirections can be opened.
-    ///
-    /// # Errors
-    /// As [`Writer::where_set`].
-    fn where_openable(&self, stages: &[Stage], edits: Vec<Edit>) -> Result<Vec<Edit>, String> {
-        let redirects = stages.iter().flat_map(|stage| &stage.redirects);
-        let tests: Vec<String> =
-            redirects.filter_map(|redirect| zsh::can_open(redirect, self.text)).flatten().collect();
-        let (Some(first), Some(last), false) = (stages.first(), stages.last(), tests.is_empty()) else {
-            return Ok(edits);
-        };
-        let span = Span::new(first.span.start, last.span.end);
-        if reads_status(span.of(self.text)) {
-            return Err("`$?`, which a test of its files would set".to_owned());
-        }
-        let called = edits.iter().map(|edit| edit.stages).sum();
-        let call = self.on_one_line(span, edits).ok_or("a test of its files, and several lines")?;
-        let text = zsh::tested(&tests, &call, span, self.text);
-        Ok(vec![Edit { span, text, stages: called }])
     }
 
     /// Returns an edited piece of the text.
@@ -323,6 +305,9 @@ impl Writer<'_> {
         if of.in_here_document && self.dialect == Dialect::Bash {
             return "\"$LINENO\"".to_owned();
         }
+        if self.dialect == Dialect::Zsh && (of.backquoted || self.is_in_function(of.pipeline.span)) {
+            return zsh::counted_lines(stages, self.text);
+        }
         let names = |span: Span| if self.dialect == Dialect::Bash { span.end } else { span.start };
         let line = |stage: &Stage| 1 + self.text[..names(stage.span)].matches('\n').count();
         let mut lines: Vec<String> = stages.iter().map(|stage| line(stage).to_string()).collect();
@@ -330,6 +315,10 @@ impl Writer<'_> {
             lines.truncate(1);
         }
         lines.join(",")
+    }
+
+    fn is_in_function(&self, span: Span) -> bool {
+        self.functions.iter().any(|body| body.start <= span.start && span.end <= body.end)
     }
 
     /// Fails for a pipeline in a here-document if bash may give it another line than the command's, or if tabs between its
@@ -357,12 +346,17 @@ impl Writer<'_> {
         words.extend(options.iter().map(|option| quoted(option)));
         words.push(format!("--shell={}", quoted(&self.shell.path.to_string_lossy())));
         // What bash itself puts before its messages.
-        let name = if self.dialect == Dialect::Bash { "${BASH_SOURCE:-$0}" } else { "$0" };
+        let name = match self.dialect {
+            Dialect::Bash => "${BASH_SOURCE:-$0}",
+            Dialect::Posix => "$0",
+            Dialect::Zsh => zsh::NAME,
+        };
         words.push(format!("--name=\"{name}\" --line={line}"));
         if self.effects.pipefail {
             words.extend(match self.dialect {
                 Dialect::Bash => Some("--shell-options=\"$SHELLOPTS\"".to_owned()),
-                Dialect::Zsh => Some(zsh::PIPEFAIL.to_owned()),
+                // In the background only the last stage is waited for.
+                Dialect::Zsh => (!of.background).then(|| zsh::PIPEFAIL.to_owned()),
                 Dialect::Posix => None,
             });
         }

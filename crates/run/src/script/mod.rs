@@ -145,8 +145,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     let unset = (sourced.texts(text, &found))
         .map(|(text, found)| assigned::may_be_unset(text, &names, found, computes))
         .collect::<Option<Vec<_>>>();
-    // Whether a variable is set, zsh tests.
-    let assigned = unset.filter(|_| dialect != Dialect::Zsh).map_or(vec![], |unset| {
+    let assigned = unset.map_or(vec![], |unset| {
         let known = script.assigned.iter().chain(&sourced.assigned);
         known.filter(|one| !unset.iter().any(|unset| unset.contains(&one.name))).cloned().collect()
     });
@@ -159,10 +158,12 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         functions: &functions,
         assigned: &assigned,
         dialect,
+        all: &all,
+        names: &names,
     };
     let (names_path, names_line) = (all.contains("PATH"), all.contains("LINENO"));
-    if dialect == Dialect::Zsh && manner.xtrace {
-        return Err("tracing in zsh".into());
+    if dialect == Dialect::Zsh {
+        zsh::check_run(request, &sourced, &found, &manner)?;
     }
     let traced = traced::traced(&all, &names, &manner, environment, &found, &functions)?;
     if traced.is_some() && !sourced.files.is_empty() && !own_functions.is_empty() {
@@ -177,16 +178,17 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         names_path,
         names_line,
         traced,
+        functions: function_spans(&found),
     };
     let outlook = outlook::Outlook::new(text, environment, programs);
-    let (mut edits, mut considered, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut edits, mut considered, mut cut_names) = (Vec::new(), Vec::new(), Vec::new());
     let sizes = sizes::Sizes::new(text, &found, request);
     for one in &found {
         let (own, reason) = match one.pipeline.stages.as_slice() {
             [stage] => match consider_single(stage, one, &judge, &outlook, &writer, &sizes) {
                 Some(edits) => (edits, None),
                 None => {
-                    names.extend(writer.cuts_names(stage, one, &judge, &outlook));
+                    cut_names.extend(writer.cuts_names(stage, one, &judge, &outlook));
                     continue;
                 }
             },
@@ -206,7 +208,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
     considered.sort_by_key(|one| one.span.start);
     // Without a call the script is not worth rewriting.
     if considered.iter().any(|one| one.called > 0) {
-        edits.extend(names.into_iter().flatten());
+        edits.extend(cut_names.into_iter().flatten());
     }
     let named = |file: sourced::Library| Some(SourcedFile { name: file.name, line: file.line? });
     let sourced = sourced.files.into_iter().filter_map(named).collect();
@@ -266,6 +268,12 @@ fn functions(found: &[Nested]) -> Vec<String> {
         _ => None,
     });
     names.collect()
+}
+
+/// Returns where the text defines functions.
+fn function_spans(found: &[Nested]) -> Vec<Span> {
+    let stages = found.iter().flat_map(|one| &one.pipeline.stages);
+    stages.filter(|stage| matches!(stage.command, Command::Function { .. })).map(|stage| stage.span).collect()
 }
 
 /// Returns the call of a command that stands alone; `None` if it stays as it is.

@@ -18,6 +18,10 @@ pub struct ShellEffects {
     pub xtrace: bool,
     /// `set -C` may be on: `>` may refuse.
     pub noclobber: bool,
+    /// `set -e` may be on, or a trap that runs where a command fails.
+    pub errexit: bool,
+    /// Variables may be read-only: an assignment before a command may fail.
+    pub has_readonly: bool,
     /// Processes in the background may be looked at, or sent signals.
     pub handles_jobs: bool,
     /// `IFS` may split words at letters, digits or what else file names consist of.
@@ -113,7 +117,7 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
         ..ShellEffects::default()
     };
     if known.dialect == Dialect::Zsh {
-        zsh::refused(&names, &words, |word| may_run(text, word, known))?;
+        zsh::refused(text, &names, |word| may_run(text, word, known))?;
         effects.take_zsh_options(text)?;
     }
     let mut flags = flags.iter().map(|flag| flag.to_str().unwrap_or("?"));
@@ -139,6 +143,8 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
     effects.nounset |= names.contains(&"nounset");
     effects.noclobber |= names.contains(&"noclobber");
     effects.xtrace |= names.contains(&"xtrace");
+    effects.errexit |= ["errexit", "ZERR", "ERR", "TRAPZERR"].iter().any(|word| names.contains(word));
+    effects.has_readonly = names.contains(&"readonly") || declares_readonly(&words);
     Ok(effects)
 }
 
@@ -147,8 +153,16 @@ fn may_run(text: &str, word: &str, known: Known) -> bool {
     position::is_command(text, word) || known.computes && position::is_word(text, word)
 }
 
+/// Whether a command such as `declare -r` makes variables read-only.
+fn declares_readonly(words: &[&str]) -> bool {
+    const DECLARE: [&str; 5] = ["declare", "typeset", "local", "integer", "float"];
+    words
+        .windows(2)
+        .any(|pair| DECLARE.contains(&pair[0]) && pair[1].starts_with('-') && pair[1].contains(['r', '$']))
+}
+
 /// Whether names of variables may hold this character.
-fn in_names(character: char) -> bool {
+pub(super) fn in_names(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
@@ -241,7 +255,7 @@ fn ends_command_word(after: &str) -> bool {
 }
 
 /// Returns what stands before and after each occurrence of `word` that is no part of a longer name.
-fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+pub(super) fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let around = move |at: usize| (&text[..at], &text[at + word.len()..]);
     let found = text.match_indices(word).map(move |(at, _)| around(at));
     found.filter(|(before, after)| !before.ends_with(in_names) && !after.starts_with(in_names))
@@ -258,6 +272,7 @@ impl ShellEffects {
         }
         self.nounset |= letters.contains('u');
         self.noclobber |= letters.contains('C');
+        self.errexit |= letters.contains('e');
         self.xtrace |= letters.contains('x');
         if letters.contains('o') {
             let name = rest.next().filter(|name| OPTIONS.contains(name)).ok_or_else(unknown)?;
@@ -270,6 +285,7 @@ impl ShellEffects {
         self.nounset |= name == "nounset";
         self.pipefail |= name == "pipefail";
         self.noclobber |= name == "noclobber";
+        self.errexit |= name == "errexit";
         self.xtrace |= name == "xtrace";
     }
 

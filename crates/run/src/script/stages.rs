@@ -24,6 +24,9 @@ pub struct Judge<'a> {
     /// Assignments to variables that the text does not unset.
     pub assigned: &'a [Assigned],
     pub dialect: Dialect,
+    /// The text with those that it sources, and whatever in them may be a name.
+    pub all: &'a str,
+    pub names: &'a [&'a str],
 }
 
 impl Judge<'_> {
@@ -98,6 +101,9 @@ impl Judge<'_> {
     fn command(&self, simple: &Simple) -> Result<(), String> {
         if simple.assignments.iter().any(|assignment| assignment.value.static_text().is_none()) {
             return Err("an assignment before a command".into());
+        }
+        if !simple.assignments.is_empty() && self.manner.has_readonly {
+            return Err("an assignment before a command, in a script with read-only variables".into());
         }
         let Some(name) = simple.words.first().filter(|word| word.is_plain_name()).and_then(Word::static_text)
         else {
@@ -202,7 +208,8 @@ impl Judge<'_> {
         last: bool,
         of: &Nested,
     ) -> Result<BTreeSet<String>, String> {
-        if self.manner.noclobber && matches!(redirect.kind, RedirectKind::Write(_)) {
+        let appends = self.dialect == Dialect::Zsh && matches!(redirect.kind, RedirectKind::Append(_));
+        if self.manner.noclobber && (appends || matches!(redirect.kind, RedirectKind::Write(_))) {
             return Err("`>` under `set -C`".into());
         }
         let (target, fd, here) = match &redirect.kind {
@@ -229,7 +236,9 @@ impl Judge<'_> {
         }
         if self.dialect == Dialect::Zsh {
             zsh::check_word(target, self.text)?;
-            zsh::can_open(redirect, self.text).ok_or("a redirection, perhaps of several files")?;
+            if !zsh::is_one_file(target, self) {
+                return Err("a redirection, perhaps of several files".into());
+            }
         }
         let written = target.span.of(self.text);
         // A tilde stands for a folder unless it is quoted.

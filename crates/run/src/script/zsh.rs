@@ -1,35 +1,95 @@
 //! What is particular to scripts of zsh.
 //!
-//! zsh expands the words of a call and opens its files as it would those of a pipeline, with these differences: a pattern that
-//! matches nothing ends the script, not only the stage; `$x[1]`, `$x:h` and `=x` are expansions; a redirection may be of
-//! several files. Words with such forms stay in a pipeline. What zsh says of a file that it cannot open names functions, so
-//! such files are left to it: the text tests whether they can be opened.
+//! zsh expands the words of a call as it would those of a pipeline, with these differences: a pattern that matches nothing ends
+//! the script, not only the stage; `$x[1]`, `$x:h` and `=x` are expansions; a redirection to an array names several files. Words
+//! with such forms stay in a pipeline.
 //!
 //! The files that zsh reads before a script (`.zshenv`) count as sourced by it.
 
-use super::stages::{expands_unquoted, positional};
+use super::ShellEffects;
+use super::refuse::{in_names, whole_words};
+use super::sourced::Sourced;
+use super::stages::{Judge, expands_unquoted, positional};
 use crate::environ::Environment;
-use pelton_record::Span;
-use pelton_syntax::{Reason, Redirect, RedirectKind, Word, WordPart};
+use crate::plan::Request;
+use pelton_record::quoted;
+use pelton_syntax::{Command, Nested, Reason, Stage, Word, WordPart};
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Variables of the environment that change what zsh does with commands.
 pub const OBEYED_VARIABLES: [&str; 5] = ["IFS", "ARGV0", "STTY", "REPORTTIME", "REPORTMEMORY"];
 
-/// Words that do not work with a call wherever they stand, and why.
-const WORDS: [(&str, &str); 9] = [
+/// Words that rule out calls wherever they stand, and why.
+const WORDS: [(&str, &str); 10] = [
     ("ARGV0", "`ARGV0`, which renames commands"),
     ("STTY", "`STTY`, which changes what commands start with"),
     ("REPORTTIME", "`REPORTTIME`, which reports on each command"),
     ("REPORTMEMORY", "`REPORTMEMORY`, which reports on each command"),
     ("TRAPDEBUG", "a trap for DEBUG, which counts commands"),
     ("TRAPCHLD", "a trap for SIGCHLD, which counts processes"),
-    ("functions", "`functions`, which shows the text of functions"),
     ("jobtexts", "`jobtexts`, which shows the text of commands"),
+    ("jobstates", "`jobstates`, which counts processes"),
+    ("command_not_found_handler", "a function for missing commands"),
     ("ZDOTDIR", "`ZDOTDIR`, which names the file that zsh reads first"),
 ];
-/// Commands that do not work with a call.
+/// Arrays by which a script sees or changes what commands and options are.
+const ARRAYS: [&str; 13] = [
+    "aliases",
+    "galiases",
+    "saliases",
+    "dis_aliases",
+    "dis_galiases",
+    "dis_saliases",
+    "options",
+    "commands",
+    "functions",
+    "dis_functions",
+    "builtins",
+    "dis_builtins",
+    "modules",
+];
+/// Commands that give variables values, or make other ones of that name.
+const ASSIGN: [&str; 18] = [
+    "local",
+    "typeset",
+    "declare",
+    "readonly",
+    "export",
+    "private",
+    "integer",
+    "float",
+    "unset",
+    "read",
+    "getopts",
+    "for",
+    "select",
+    "print",
+    "printf",
+    "vared",
+    "set",
+    "zparseopts",
+];
+/// Arrays of the shell's own.
+const SPECIAL_ARRAYS: [&str; 14] = [
+    "argv",
+    "path",
+    "fpath",
+    "cdpath",
+    "manpath",
+    "mailpath",
+    "fignore",
+    "module_path",
+    "psvar",
+    "pipestatus",
+    "watch",
+    "funcstack",
+    "dirstack",
+    "signals",
+];
+/// Commands that rule out calls.
 const COMMANDS: [(&str, &str); 12] = [
     ("autoload", "`autoload`: what it reads defines functions"),
     ("emulate", "`emulate`, which changes how the shell works"),
@@ -62,33 +122,122 @@ const COUNTED_VARIABLES: [&str; 4] = ["ZSH_SUBSHELL", "ZSH_EVAL_CONTEXT", "ERRNO
 
 /// The option of a call that tells it whether pipefail is on.
 pub const PIPEFAIL: &str = "--shell-options=\"${options[pipefail]/on/pipefail}\"";
+/// What zsh puts before its messages: the name of the script, of the function, or of the file that is sourced.
+pub const NAME: &str = "${(%):-%N}";
+/// Flags for a zsh that runs a stage: it reads no file of the user's again.
+pub const FLAGS: [&str; 1] = ["-f"];
 
-/// Refuses what tells a call from a pipeline in zsh alone. `may_run`: whether the text may run a command of this name.
+/// Returns a text that runs `stages` in a function called `name`: what zsh says then begins with that. The line that it says is
+/// the number of newlines behind the brace.
+pub fn in_function(name: &str, stages: &str) -> String {
+    format!("{0}() {{ {stages}\n}}; {0}", quoted(name))
+}
+
+/// Returns the lines of stages for a call in a function, where zsh counts from that, or between backquotes, where it has the line
+/// of the command.
+pub fn counted_lines(stages: &[Stage], text: &str) -> String {
+    let newlines = |stage: &Stage| text[..stage.span.start].matches('\n').count();
+    let first = stages.first().map_or(0, newlines);
+    let lines: Vec<String> =
+        stages.iter().map(|stage| format!("$((LINENO+{}))", newlines(stage) - first)).collect();
+    match lines.iter().all(|line| *line == lines[0]) {
+        true => "$LINENO".to_owned(),
+        false => lines.join(","),
+    }
+}
+
+/// Refuses what tells a call from a pipeline in zsh alone. `names`: whatever may be a name. `may_run`: whether the text may run a
+/// command of this name.
 ///
 /// # Errors
 /// The reason, to follow 'because of'.
-pub fn refused(names: &[&str], words: &[&str], may_run: impl Fn(&str) -> bool) -> Result<(), String> {
+pub fn refused(text: &str, names: &[&str], may_run: impl Fn(&str) -> bool) -> Result<(), String> {
     let word = WORDS.iter().find(|(word, _)| names.contains(word));
     let command = || COMMANDS.iter().find(|(command, _)| may_run(command));
     if let Some((_, why)) = word.or_else(command) {
         return Err((*why).to_owned());
     }
-    // An array that PATH follows, unless a function has its own of that name.
-    let changes_path = |pair: &[&str]| {
-        let declares = ["local", "typeset", "declare", "readonly", "private"].contains(&pair[0]);
-        (declares || pair[0].starts_with('-')) && ["path", "PATH"].contains(&name_of(pair[1]))
-    };
-    match words.windows(2).any(changes_path)
-        || words.iter().any(|word| word.starts_with("path=") && *word != "path=")
-    {
-        true => Err("`path`, which may no longer be what commands get".to_owned()),
-        false => Ok(()),
+    let text = without_comments(text);
+    if let Some(array) = ARRAYS.iter().find(|array| names.contains(*array) && is_variable(&text, array)) {
+        return Err(format!("`{array}`, by which zsh shows and changes what commands are"));
+    }
+    match ["PATH", "path"].iter().all(|name| is_always_given(&text, name)) {
+        true => Ok(()),
+        false => Err("`PATH` or `path`, which may no longer be what commands get".to_owned()),
     }
 }
 
-/// Returns the name that a word assigns to.
-fn name_of(word: &str) -> &str {
-    word.split(['=', '+']).next().unwrap_or_default()
+/// Returns the text without lines that hold a comment alone; such lines in strings go as well, unless they hold quotes.
+fn without_comments(text: &str) -> String {
+    let is_kept = |line: &&str| !line.trim_start().starts_with('#') || line.contains(['"', '\'', '`']);
+    text.lines().filter(is_kept).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a word that stands between these is expanded, or gets a value.
+fn is_used(before: &str, after: &str) -> bool {
+    let command = before.rsplit(['\n', ';', '&', '|', '(', ')', '{', '`']).next().unwrap_or_default();
+    let is_given = || command.split(|c: char| !in_names(c)).any(|word| ASSIGN.contains(&word));
+    before.ends_with(['$', '{', '+', ')', '#', '=', '^', '~'])
+        || after.starts_with(['[', '=', '+', ':'])
+        || is_given()
+}
+
+fn is_variable(text: &str, name: &str) -> bool {
+    whole_words(text, name).any(|(before, after)| is_used(before, after))
+}
+
+/// Whether every use of PATH, or of the array that is tied to it, reads it or gives it some value.
+fn is_always_given(text: &str, name: &str) -> bool {
+    let is_some = |value: &str| {
+        let value = value.split(['\n', ';', ' ', '\t']).next().unwrap_or_default();
+        !["", "()", "(", "\"\"", "''"].contains(&value)
+    };
+    whole_words(text, name).all(|(before, after)| {
+        if !is_used(before, after) {
+            return true;
+        }
+        let is_read = before.ends_with('$') && !after.starts_with('[')
+            || before.ends_with("${") && after.starts_with(['}', '/', '#', '%']);
+        let is_extended = after.starts_with("+=(") || after.strip_prefix('=').is_some_and(is_some);
+        let command = before.rsplit(['\n', ';', '&', '|', '(', '{']).next().unwrap_or_default();
+        let is_unique = ["typeset -U", "typeset -U path", "typeset -U PATH"].contains(&command.trim());
+        is_read
+            || is_extended && ["", "export"].contains(&command.trim())
+            || is_unique && !after.starts_with('=')
+    })
+}
+
+/// Refuses what only a look at the run shows: calls would be told from pipelines, or the script could not be exchanged.
+///
+/// # Errors
+/// The reason, to follow 'because of'.
+pub fn check_run(
+    request: &Request,
+    sourced: &Sourced,
+    found: &[Nested],
+    effects: &ShellEffects,
+) -> Result<(), String> {
+    if effects.xtrace {
+        return Err("tracing in zsh".into());
+    }
+    let is_timed_compound = |one: &Nested| {
+        one.pipeline.timed
+            && one.pipeline.stages.iter().any(|stage| !matches!(stage.command, Command::Simple(_)))
+    };
+    if found.iter().any(is_timed_compound) {
+        return Err("`time` of a group, which shows its text".into());
+    }
+    // zsh moves the descriptors that a redirection replaces as it moves that of the script.
+    let redirects = |text: &str| text.contains('<') || text.contains("exec");
+    if sourced.files.iter().any(|file| file.line.is_none() && redirects(&file.text)) {
+        return Err("a file that zsh reads first, which redirects".into());
+    }
+    let id = |file: fs::Metadata| (file.dev(), file.ino());
+    let script = request.script.as_ref().and_then(|script| fs::metadata(script).ok()).map(id);
+    match script.is_some() && fs::metadata("/proc/self/fd/0").ok().map(id) == script {
+        true => Err("its standard input, which is the script itself".into()),
+        false => Ok(()),
+    }
 }
 
 /// Returns the option that a word of `setopt` or `unsetopt` changes, under the name that `set -o` has.
@@ -112,7 +261,8 @@ pub fn startup_files(flags: &[OsString], environment: &Environment) -> Result<Ve
         flags.iter().filter_map(|flag| flag.to_str()).any(|flag| flag.starts_with('-') && flag.contains('f'));
     if !is_bare {
         let folder = environment.get("ZDOTDIR").or_else(|| environment.get("HOME"));
-        let folder = folder.ok_or("`HOME`, which is not set: zsh looks for its file elsewhere")?;
+        let folder = folder.filter(|folder| !folder.is_empty());
+        let folder = folder.ok_or("`HOME` or `ZDOTDIR`, which is empty: zsh looks for its file elsewhere")?;
         files.push(Path::new(folder).join(".zshenv"));
     }
     let names = files.into_iter().filter(|file| file.exists() || is_compiled(file)).map(|file| {
@@ -139,9 +289,14 @@ pub fn check_word(word: &Word, text: &str) -> Result<(), String> {
     let written = word.span.of(text);
     let matches = |part: &WordPart| match part {
         WordPart::AnyText | WordPart::AnyChar => true,
-        WordPart::Opaque { reason, .. } => matches!(reason, Reason::BracketPattern | Reason::NamedHome),
+        WordPart::Opaque { reason: Reason::BracketPattern | Reason::NamedHome, .. } => true,
+        WordPart::Opaque { reason: Reason::BraceExpansion, span } => {
+            span.of(text).contains(['~', '=', '*', '?', '[', '(', '<', '^', '#', '$'])
+        }
+        // A character that the locale lacks is an error.
+        WordPart::Opaque { reason: Reason::AnsiString, span } => span.of(text).contains(['u', 'U']),
         WordPart::Bare(bare) => bare.contains(['[', '(', '~', '$']),
-        WordPart::Quoted(_) | WordPart::Variable { .. } | WordPart::Tilde => false,
+        WordPart::Opaque { .. } | WordPart::Quoted(_) | WordPart::Variable { .. } | WordPart::Tilde => false,
     };
     if word.parts.iter().any(matches) {
         return Err("a pattern: where it matches nothing, only its stage fails".into());
@@ -149,8 +304,7 @@ pub fn check_word(word: &Word, text: &str) -> Result<(), String> {
     if written.starts_with('=') || follows_expansion(&without_single_quotes(written)) {
         return Err("an expansion of zsh's own".into());
     }
-    let counts = |part: &WordPart| matches!(part, WordPart::Variable { name, .. } if COUNTED_VARIABLES.contains(&name.as_str()));
-    match word.parts.iter().any(counts) {
+    match COUNTED_VARIABLES.iter().any(|name| written.contains(name)) {
         true => Err("a variable that has another value in a stage".into()),
         false => Ok(()),
     }
@@ -167,6 +321,10 @@ fn follows_expansion(written: &str) -> bool {
         if let Some(inside) = rest.strip_prefix('{') {
             let (inside, behind) = inside.split_once('}').unwrap_or((inside, ""));
             return inside.contains(['^', ',', '[', '(', '$']) || continues(behind);
+        }
+        if rest.chars().take_while(char::is_ascii_digit).count() > 1 {
+            // The tenth parameter and beyond.
+            return true;
         }
         let special = rest.strip_prefix(|c: char| "@*#?$!-".contains(c));
         if special.is_some_and(|behind| rest.starts_with('#') && behind.starts_with(is_name)) {
@@ -201,59 +359,51 @@ fn without_single_quotes(written: &str) -> String {
     kept
 }
 
-/// Returns the tests, for `[[ … ]]`, that a redirection is of one file and that it can be opened. `None` for redirections of other
-/// kinds, and if it cannot be tested.
-pub fn can_open(redirect: &Redirect, text: &str) -> Option<Vec<String>> {
-    let (is_read, word) = match &redirect.kind {
-        RedirectKind::Read(word) => (true, word),
-        RedirectKind::Write(word) | RedirectKind::Append(word) | RedirectKind::Clobber(word) => (false, word),
-        _ => return None,
-    };
-    let written = word.span.of(text);
-    // An array is several files, unless it is quoted; these are refused before.
-    let mut tests = match expands_unquoted(written) {
-        true => word.parts.iter().map(|part| is_scalar(part, text)).collect::<Option<Vec<_>>>()?.concat(),
-        false => vec![],
-    };
-    tests.push(match is_read {
-        true => format!("-r {written}"),
-        false => {
-            let folder = format!("${{${{:-{written}}}:h}}");
-            format!(
-                "( -w {written} && ! -d {written} || -n {written} && ! -e {written} && ! -L {written} && -d {folder} && -w {folder} && -x {folder} )"
-            )
-        }
-    });
-    Some(tests)
-}
-
-/// Returns the test that a part of a word expands to one word, if it needs one; `None` if it cannot be tested.
-fn is_scalar(part: &WordPart, text: &str) -> Option<Vec<String>> {
-    let name = match part {
-        WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Tilde => return Some(vec![]),
-        WordPart::Variable { name, .. } => name,
-        WordPart::Opaque { reason: Reason::SpecialParameter, span } => {
-            return positional(span.of(text)).map(|_| vec![]);
-        }
+/// Whether the target of a redirection expands to one word: an array that is not quoted would be several files.
+pub fn is_one_file(word: &Word, judge: &Judge<'_>) -> bool {
+    let text = judge.text;
+    if !expands_unquoted(word.span.of(text)) {
+        return true;
+    }
+    word.parts.iter().all(|part| match part {
+        WordPart::Bare(_) | WordPart::Quoted(_) | WordPart::Tilde => true,
+        WordPart::Variable { name, .. } => is_no_array(name, judge),
+        WordPart::Opaque { reason: Reason::SpecialParameter, span } => positional(span.of(text)).is_some(),
         WordPart::Opaque { reason: Reason::ParameterOperator, span } => {
-            let inside = span.of(text).strip_prefix("${")?;
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let name = &inside[..inside.find(|c| !is_name(c))?];
-            match name.chars().next()? {
-                '0'..='9' => return Some(vec![]),
-                _ => name,
-            }
+            let inside = span.of(text).trim_start_matches("${");
+            let name = &inside[..inside.find(|c| !in_names(c)).unwrap_or(inside.len())];
+            name.starts_with(|c: char| c.is_ascii_digit()) || is_no_array(name, judge)
         }
-        _ => return None,
-    };
-    Some(vec![format!("( ${{+{name}}} == 0 || ${{(t){name}}} == scalar* )")])
+        WordPart::Opaque { .. } | WordPart::AnyText | WordPart::AnyChar => false,
+    })
 }
 
-/// Writes the test of a call before it: zsh runs the call, or the pipeline as it is written.
-///
-/// ```text
-/// if [[ -r "$1" ]]; then pelton pipe …; else sort < "$1" | uniq; fi
-/// ```
-pub fn tested(tests: &[String], call: &str, pipeline: Span, text: &str) -> String {
-    format!("if [[ {} ]]; then {call}; else {}; fi", tests.join(" && "), pipeline.of(text))
+/// Whether nothing in the text makes an array of a variable.
+fn is_no_array(name: &str, judge: &Judge<'_>) -> bool {
+    const MAKE_ARRAYS: [&str; 5] = ["zparseopts", "zstyle", "vared", "mapfile", "zstat"];
+    let separators = ['\n', ';', '&', '|', '(', ')', '{', '`'];
+    let names_computed = |command: &str| {
+        let mut words = command.split_whitespace();
+        let makes = |word: &str| word.starts_with(['-', '+']) && word.contains(['a', 'A']);
+        command.contains('$') && words.by_ref().any(|word| ASSIGN.contains(&word)) && words.any(makes)
+    };
+    let may_be_any = || {
+        MAKE_ARRAYS.iter().any(|command| judge.names.contains(command))
+            || judge.all.split(separators).any(names_computed)
+    };
+    if name.is_empty() || SPECIAL_ARRAYS.contains(&name) || may_be_any() {
+        return false;
+    }
+    whole_words(judge.all, name).all(|(before, after)| {
+        let command = before.rsplit(separators).next().unwrap_or_default();
+        let words = || command.split_whitespace();
+        let assigns = words().any(|word| ASSIGN.contains(&word));
+        // `typeset -a`, `read -A`, `set -A`.
+        let has_flags = || words().any(|word| word.starts_with(['-', '+']));
+        let is_list = after.starts_with("=(")
+            || after.starts_with("+=(")
+            || after.starts_with('[')
+            || after.contains("::=");
+        !(is_list || assigns && has_flags())
+    })
 }
