@@ -25,6 +25,7 @@ impl Stages {
             let outside = count("stages") - count("stages_called");
             found.all += outside;
             let reason = one["not_all_because_of"].as_str().unwrap_or("unknown");
+            let reason = reason.split_once("; `").map_or(reason, |(why, _)| why);
             found.process(reason, outside);
         }
         // A text without compound commands: pelton runs it itself.

@@ -11,6 +11,7 @@ use clap::{Args, ValueHint};
 use pelton_commands::detect::{Detector, SystemProbe};
 use pelton_run::{Environment, ListItem, Plan, Request};
 use pelton_sys::{machine, startup};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -335,7 +336,8 @@ fn markdown(
         }
     }
     for (name, bytes) in files_of(&whole.text.to_string_lossy()) {
-        let _ = writeln!(text, "- the file `{name}` has {bytes} bytes");
+        let checksum = checksum(name, bytes).map(|sum| format!(", SHA-256 {sum}")).unwrap_or_default();
+        let _ = writeln!(text, "- the file `{name}` has {bytes} bytes{checksum}");
     }
     section(&mut text, "The text", "sh", &whole.text.to_string_lossy());
     let found = match whole.differs {
@@ -386,6 +388,18 @@ fn files_of(text: &str) -> BTreeMap<&str, u64> {
     let size =
         |word| std::fs::metadata(word).ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
     words.filter_map(|word| Some((word, size(word)?))).collect()
+}
+
+/// Returns the SHA-256 of a file that is not larger than what is kept of standard input.
+fn checksum(name: &str, bytes: u64) -> Option<String> {
+    let mut file = File::open(name).ok().filter(|_| bytes <= LARGEST_INPUT)?;
+    let (mut hasher, mut block) = (Sha256::new(), vec![0; 1 << 18]);
+    loop {
+        match file.read(&mut block).ok()? {
+            0 => return Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            length => hasher.update(&block[..length]),
+        }
+    }
 }
 
 /// Appends a section with a block, whose fence is longer than any in it.

@@ -330,6 +330,35 @@ fn a_filter_that_keeps_its_output_back() {
     Patient::bash(much).is_healthy("idle", "buffered");
 }
 
+/// A script waits for both, and so never gets to the second reader.
+#[test]
+fn a_command_in_the_foreground_that_waits_for_who_opens_a_fifo() {
+    let script = "mkfifo a b; { exec > a; echo x; exec 3> b; } & sort a; sort b";
+    let words = ["put & behind the command that runs as sort (", "does not get to a reader of the FIFO /"];
+    Patient::bash(script).hangs("fifo_one_sided", &words);
+    // Under pelton time, which only looks on.
+    let pelton = env!("CARGO_BIN_EXE_pelton");
+    Patient::start(&[pelton, "time", "bash", "-c", script]).hangs("fifo_one_sided", &words);
+}
+
+/// Python reads what its child never writes before it has written all input.
+#[test]
+fn a_reader_of_standard_error_that_has_not_closed_the_input() {
+    Patient::python(
+        "import subprocess as s
+p = s.Popen(['sh', '-c', 'grep x | sort; :'], stdin=s.PIPE, stdout=s.PIPE, stderr=s.PIPE)
+p.stdin.write(b'x\\n'); p.stdin.flush(); p.stderr.readline()",
+    )
+    .hangs(
+        "both_empty",
+        &[
+            "write all that grep (",
+            "its standard input, before reading descriptor",
+            "its standard error; or do both at once",
+        ],
+    );
+}
+
 /// The commonest reason for a script that does not go on after it has started a server.
 #[test]
 fn a_process_left_in_the_background_holds_the_output_of_a_substitution() {

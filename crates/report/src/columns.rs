@@ -334,7 +334,7 @@ impl View<'_> {
             0 | SIGPIPE if ends().all(fine) => 8,
             _ => 0,
         };
-        Column { group: "", head: "status".into(), rank, gap: 2, left: false, cells }
+        Column { group: "", head: STATUS_HEAD.into(), rank, gap: 2, left: false, cells }
     }
 
     fn none(&self) -> Pieces {
@@ -356,6 +356,8 @@ pub const BAR_HEAD: &str = "time spent";
 const BAR: usize = 10;
 /// The title of the pipe column.
 pub const PIPE_HEAD: &str = "pipe after";
+/// The title of the column of exit statuses.
+pub const STATUS_HEAD: &str = "status";
 /// The width of a fill history.
 const PIPE: usize = 10;
 

@@ -35,7 +35,7 @@ pub fn kind(held: &[Held<'_>]) -> Kind {
         Some(Cause::Child) => Kind::WaitsWithoutReading,
         Some(_) => Kind::UndrainedChannel,
         None if all(|c| *c == Cause::Room) => Kind::BothFull,
-        None if held.len() > 1 && all(reads) => Kind::BothEmpty,
+        None if mutual(held).is_some() || held.len() > 1 && all(reads) => Kind::BothEmpty,
         None if has(reads) && all(|c| reads(c) || *c == Cause::Child) => Kind::HeldOpen,
         None => Kind::Cycle,
     }
@@ -56,6 +56,15 @@ fn unread<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, &'h Held<'w>)> 
         others.map(move |other| (full, other))
     });
     pairs.next()
+}
+
+/// Returns two processes that are blocked on read from each other.
+fn mutual<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, &'h Held<'w>)> {
+    let from = |one: &Held<'_>, other: &Held<'_>| {
+        reads(&one.1.cause) && one.1.by.iter().any(|holder| holder.pid == other.0)
+    };
+    let mut pairs = held.iter().flat_map(|one| held.iter().map(move |other| (one, other)));
+    pairs.find(|(one, other)| one.0 != other.0 && from(one, other) && from(other, one))
 }
 
 /// Returns the reader that gets no end of file, in a deadlocked set without a full pipe: preferably one that
@@ -99,9 +108,16 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
         (Kind::BothFull, _) => {
             format!("{all} {both} are blocked on write to each other's channels, and neither reads")
         }
-        (Kind::BothEmpty, _) => {
-            format!("{all} {both} are blocked on read from each other, and neither writes")
-        }
+        (Kind::BothEmpty, _) => match mutual(held) {
+            Some(((one, _), (other, _))) => {
+                let rest = pids.iter().copied().filter(|pid| pid != one && pid != other);
+                let rest = names(world, rest);
+                let pair = names(world, [*one, *other]);
+                let more = if rest.is_empty() { rest } else { format!(" ({rest} beside them)") };
+                format!("{pair} both are blocked on read from each other, and neither writes{more}")
+            }
+            None => format!("{all} {both} are blocked on read from each other, and neither writes"),
+        },
         (Kind::HeldOpen, _) if held.len() == 1 && both_ways(&held[0]).is_some() => {
             let path = both_ways(&held[0]).unwrap_or_default();
             format!(
@@ -114,9 +130,14 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
             )
         }
         (Kind::HeldOpen, _) => {
+            let verb = if held.iter().filter(|(_, wait)| reads(&wait.cause)).count() == 1 {
+                "waits"
+            } else {
+                "wait"
+            };
             let (reader, waiter) = (of(reads), of(|c| !reads(c)));
             format!(
-                "{reader} waits for an end of file that cannot come: {waiter}, which waits for its end, holds it back"
+                "{reader} {verb} for an end of file that cannot come: {waiter}, which waits for its end, holds it back"
             )
         }
         (Kind::FifoOneSided, _) => {
@@ -171,14 +192,32 @@ pub fn open_other_side(wait: &Wait) -> Option<String> {
         }
         Cause::Opener { for_writing: true, .. } => Some(format!(
             "start the reader of {path} now; in a script, put & behind the command that writes, so that the script goes on to the \
-             reader. `cat {path}` ends the wait too, but takes the data"
+             reader. A reader by hand, such as `cat {path}`, takes the data from that of the script"
         )),
         Cause::Opener { for_writing: false, .. } => Some(format!(
-            "start the writer of {path} now; in a script, put & behind the command that reads, so that the script goes on to the \
-             writer. `true > {path}` ends the wait too, with an empty input"
+            "start the writer of {path} now; in a script whose writer comes later, put & behind the command that reads. If the writer \
+             has ended already, `true > {path}` ends the wait, with an empty input"
         )),
         _ => None,
     }
+}
+
+/// Returns what helps if a shell waits for another command too, which waits for the one that opens a FIFO: that command keeps the
+/// script from going on.
+fn beside_opener(world: &World, held: &[Held<'_>], (opener, wait): Held<'_>) -> Option<String> {
+    let parent = |pid: u32| world.processes.get(&pid).map(|process| process.stat.parent);
+    let shell = held.iter().find(|(pid, wait)| wait.cause == Cause::Child && Some(*pid) == parent(opener))?.0;
+    let waits_for_it = |(pid, wait): &&Held<'_>| {
+        *pid != opener && parent(*pid) == Some(shell) && wait.by.iter().any(|holder| holder.pid == opener)
+    };
+    let (other, _) = held.iter().find(waits_for_it)?;
+    Some(format!(
+        "put & behind the command that runs as {} in the script: it waits for {}, and {} for it, so the script does not get to {}",
+        name(world, *other),
+        name(world, opener),
+        name(world, shell),
+        other_side(wait)
+    ))
 }
 
 /// Returns one remedy.
@@ -206,8 +245,8 @@ pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
         }
         Kind::BothEmpty | Kind::HeldOpen => end_of_file(world, kind, held)?,
         Kind::FifoOneSided => {
-            let (_, wait) = find(|c| matches!(c, Cause::Opener { .. }))?;
-            open_other_side(wait)?
+            let opener = find(|c| matches!(c, Cause::Opener { .. }))?;
+            beside_opener(world, held, opener).or_else(|| open_other_side(opener.1))?
         }
         Kind::Stopped => {
             let stopped = held.iter().filter(|(_, wait)| wait.cause == Cause::Stopped);
@@ -255,6 +294,34 @@ fn drain(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     })
 }
 
+/// Returns what helps a program that reads from a process that it has started, which reads from it.
+fn write_before_reading(world: &World, held: &[Held<'_>]) -> Option<String> {
+    let ((one, a), (other, b)) = mutual(held)?;
+    let is_above = |above: u32, pid: u32| {
+        let parent = |pid: &u32| world.processes.get(pid).map(|process| process.stat.parent);
+        std::iter::successors(parent(&pid), parent).take(world.processes.len()).any(|pid| pid == above)
+    };
+    let ((parent, reads), (child, input)) = match () {
+        () if is_above(*one, *other) => ((*one, *a), (*other, *b)),
+        () if is_above(*other, *one) => ((*other, *b), (*one, *a)),
+        () => return None,
+    };
+    // A filter that answers line by line may only keep its answer back.
+    if buffered::unbuffered(world, child).is_some() && reads.by.iter().any(|holder| holder.fd == Some(1)) {
+        return None;
+    }
+    let end = |wait: &Wait, of: u32| wait.by.iter().find(|holder| holder.pid == of)?.fd.map(descriptor);
+    let (who, child_name) = (name(world, parent), name(world, child));
+    Some(format!(
+        "in {who}, write all that {child_name} is to read and close {}, its {}, before reading {}, its {}; or do both at once (in Python \
+         communicate())",
+        end(input, parent)?,
+        input.fd.map(descriptor)?,
+        reads.fd.map(descriptor)?,
+        end(reads, child)?,
+    ))
+}
+
 fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     if let [only] = held
         && let Some(path) = both_ways(only)
@@ -281,6 +348,9 @@ fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let who = name(world, *pid);
     let close =
         format!("close {end} in {}{own}: while it is open, {who} sees no end of file", name(world, one.pid));
+    if let (Kind::BothEmpty, Some(both)) = (kind, write_before_reading(world, held)) {
+        return Some(both);
+    }
     let filter = held.iter().find_map(|(member, _)| Some((*member, buffered::unbuffered(world, *member)?)));
     Some(match filter.filter(|_| kind == Kind::BothEmpty) {
         Some((filter, how)) => format!("{close}; if {} was to answer earlier: {how}", name(world, filter)),

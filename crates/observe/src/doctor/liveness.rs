@@ -54,12 +54,18 @@ impl Live {
                 waits.is_empty() || waits.iter().any(|one| self.can_end(world, pid, task, one))
             }
             Cause::Thread => self.another_thread(world, pid, task),
-            Cause::Opener { .. } => wait.by.iter().any(|holder| self.has(world, holder.pid)),
+            Cause::Opener { .. } => {
+                let may_open = |one: u32| self.has(world, one) && !only_looks_on(world, pid, one);
+                wait.by.iter().any(|holder| may_open(holder.pid))
+            }
             // If no holder of the other end is visible, an invisible one exists: otherwise the wait would be
             // over.
             _ => {
-                let may_open =
-                    |&opener: &u32| self.has(world, opener) && !only_waits_above(world, pid, opener);
+                let may_open = |&opener: &u32| {
+                    self.has(world, opener)
+                        && !only_waits_above(world, pid, opener)
+                        && !only_looks_on(world, pid, opener)
+                };
                 wait.by.is_empty()
                     || wait.by.iter().any(|holder| self.has(world, holder.pid))
                     || wait.openers.iter().any(may_open)
@@ -79,6 +85,20 @@ impl Live {
             .iter()
             .any(|other| other.thread != task.thread && self.threads.contains(&(pid, other.thread)))
     }
+}
+
+/// Whether a process is a pelton that times something above `pid`, or its helper that follows processes, in its group: both only wait
+/// until others end.
+fn only_looks_on(world: &World, pid: u32, one: u32) -> bool {
+    let stat = |pid: u32| world.processes.get(&pid).map(|process| &process.stat);
+    let parent = |pid: u32| stat(pid).map(|stat| stat.parent);
+    let mut above = std::iter::successors(parent(pid), |&pid| parent(pid)).take(world.processes.len());
+    let group = |pid: u32| stat(pid).map(|stat| stat.group);
+    is_pelton(world, one) && above.any(|pid| is_pelton(world, pid) && group(pid) == group(one))
+}
+
+fn is_pelton(world: &World, pid: u32) -> bool {
+    world.processes.get(&pid).is_some_and(|process| process.stat.name == "pelton")
 }
 
 /// Whether a process above another one only waits for a signal or for a terminal, as `timeout` and a shell do.

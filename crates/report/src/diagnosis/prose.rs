@@ -185,7 +185,7 @@ DEAD  python3 (10) is deadlocked
 IDLE  sleep (20) waits for a time to pass; cat (21) waits for it
   cat (21)  blocked on read
 
-40 more processes are idle.
+40 more processes are idle; `pelton doctor PID` shows one alone.
 a note
 Two looks, at least 50 ms apart, in 80.0 ms.
 ";

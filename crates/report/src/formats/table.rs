@@ -20,7 +20,7 @@ use pelton_record::{Pipeline, Run, Stage};
 use super::{Style, Subject};
 use crate::{
     arrivals, by_line,
-    columns::{self, BAR_HEAD, PIPE_HEAD, SPREAD_RANK},
+    columns::{self, BAR_HEAD, Column, PIPE_HEAD, SPREAD_RANK, STATUS_HEAD},
     history, inside,
     layout::Sheet,
     paint::{Pieces, Role},
@@ -116,8 +116,10 @@ fn tables(run: &Run, style: &Style) -> Vec<Pieces> {
         }
         all_spreads |= columns.iter().any(|column| column.rank == SPREAD_RANK);
     }
-    let others =
-        columns.iter().filter(|column| column.rank != SPREAD_RANK).map(|column| column.head.as_ref());
+    let all_succeed = stages(run).all(|(_, stage)| stage.end.status() == 0);
+    let is_worth =
+        |column: &&Column| column.rank != SPREAD_RANK && !(column.head == STATUS_HEAD && all_succeed);
+    let others = columns.iter().filter(is_worth).map(|column| column.head.as_ref());
     let left_out = prose::left_out(others.filter(|head| !shown.contains(head)).collect());
     let caption =
         left_out.into_iter().chain(prose::caption(run, style, all_spreads)).chain(prose::economy(run));
