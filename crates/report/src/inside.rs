@@ -39,7 +39,11 @@ pub fn inner_pipelines(run: &Run, style: &Style) -> Option<Run> {
     if let Some(bottleneck) = &mut inner.verdict.bottleneck {
         bottleneck.pipeline = kept.iter().position(|&i| i == bottleneck.pipeline).unwrap_or(0);
     }
-    inner.notes.push(format!("{} more pipelines ran (--all)", inner.pipelines.len() - kept.len()));
+    let more = match inner.pipelines.len() - kept.len() {
+        1 => "1 more pipeline ran (--all)".to_owned(),
+        more => format!("{more} more pipelines ran (--all)"),
+    };
+    inner.notes.push(more);
     inner.pipelines = kept.iter().map(|&i| inner.pipelines[i].clone()).collect();
     Some(inner)
 }

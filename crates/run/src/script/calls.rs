@@ -39,6 +39,8 @@ pub struct Writer<'a> {
     pub traced: Option<Traced>,
     /// Where functions are defined.
     pub functions: Vec<Span>,
+    /// Whether a script of zsh's may see the line of the last command.
+    pub sees_lines: bool,
 }
 
 /// A replacement of a piece of text.
@@ -106,7 +108,14 @@ impl Writer<'_> {
     ) -> Result<Vec<Edit>, String> {
         let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return Ok(vec![]) };
         self.refuse_here_document(of)?;
+        if self.dialect == Dialect::Zsh && of.background && self.effects.pipefail {
+            // zsh looks at the last stage alone where the pipeline is the job, and not in a list.
+            return Err("`&`, and pipefail".to_owned());
+        }
         let span = Span::new(first.span.start, last.span.end);
+        if self.sees_lines && span.of(self.text).contains('\n') {
+            return Err("several lines, of which a trap sees the last".to_owned());
+        }
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
         let mut beginning = self.beginning(&self.lines(stages, of), &redirects, !from_first, of);
         refuse_escapes(&beginning, of)?;
@@ -305,7 +314,7 @@ impl Writer<'_> {
         if of.in_here_document && self.dialect == Dialect::Bash {
             return "\"$LINENO\"".to_owned();
         }
-        if self.dialect == Dialect::Zsh && (of.backquoted || self.is_in_function(of.pipeline.span)) {
+        if self.dialect == Dialect::Zsh && (of.is_substituted() || self.is_in_function(of.pipeline.span)) {
             return zsh::counted_lines(stages, self.text);
         }
         let names = |span: Span| if self.dialect == Dialect::Bash { span.end } else { span.start };
@@ -355,8 +364,7 @@ impl Writer<'_> {
         if self.effects.pipefail {
             words.extend(match self.dialect {
                 Dialect::Bash => Some("--shell-options=\"$SHELLOPTS\"".to_owned()),
-                // In the background only the last stage is waited for.
-                Dialect::Zsh => (!of.background).then(|| zsh::PIPEFAIL.to_owned()),
+                Dialect::Zsh => Some(zsh::PIPEFAIL.to_owned()),
                 Dialect::Posix => None,
             });
         }

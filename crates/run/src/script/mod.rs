@@ -159,6 +159,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         assigned: &assigned,
         dialect,
         all: &all,
+        computes,
         names: &names,
     };
     let (names_path, names_line) = (all.contains("PATH"), all.contains("LINENO"));
@@ -179,6 +180,7 @@ pub fn rewrite(request: &Request, environment: &Environment, caller: &Caller) ->
         names_line,
         traced,
         functions: function_spans(&found),
+        sees_lines: dialect == Dialect::Zsh && zsh::sees_lines(&names),
     };
     let outlook = outlook::Outlook::new(text, environment, programs);
     let (mut edits, mut considered, mut cut_names) = (Vec::new(), Vec::new(), Vec::new());

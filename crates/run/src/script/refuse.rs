@@ -117,6 +117,9 @@ pub fn manner(text: &str, flags: &[OsString], known: Known) -> Result<ShellEffec
         ..ShellEffects::default()
     };
     if known.dialect == Dialect::Zsh {
+        if known.computes && ["setopt", "unsetopt"].iter().any(|word| names.contains(word)) {
+            return Err("commands whose names are computed, and `setopt`".into());
+        }
         zsh::refused(text, &names, |word| may_run(text, word, known))?;
         effects.take_zsh_options(text)?;
     }
@@ -155,10 +158,11 @@ fn may_run(text: &str, word: &str, known: Known) -> bool {
 
 /// Whether a command such as `declare -r` makes variables read-only.
 fn declares_readonly(words: &[&str]) -> bool {
-    const DECLARE: [&str; 5] = ["declare", "typeset", "local", "integer", "float"];
-    words
-        .windows(2)
-        .any(|pair| DECLARE.contains(&pair[0]) && pair[1].starts_with('-') && pair[1].contains(['r', '$']))
+    const DECLARE: [&str; 6] = ["declare", "typeset", "local", "integer", "float", "export"];
+    words.iter().enumerate().filter(|(_, word)| DECLARE.contains(word)).any(|(at, _)| {
+        let mut flags = words[at + 1..].iter().take_while(|word| word.starts_with(['-', '$']));
+        flags.any(|flag| flag.contains(['r', '$']))
+    })
 }
 
 /// Whether names of variables may hold this character.

@@ -26,6 +26,8 @@ pub struct Judge<'a> {
     pub dialect: Dialect,
     /// The text with those that it sources, and whatever in them may be a name.
     pub all: &'a str,
+    /// Whether commands run whose names are computed.
+    pub computes: bool,
     pub names: &'a [&'a str],
 }
 
@@ -100,6 +102,11 @@ impl Judge<'_> {
     /// Accepts the name of a program with a kernel, if the word can mean nothing else.
     fn command(&self, simple: &Simple) -> Result<(), String> {
         if simple.assignments.iter().any(|assignment| assignment.value.static_text().is_none()) {
+            return Err("an assignment before a command".into());
+        }
+        // Others may be the shell's own.
+        let is_usual = |name: &str| name.starts_with("LC_") || ["LANG", "LANGUAGE", "TZ"].contains(&name);
+        if self.dialect == Dialect::Zsh && !simple.assignments.iter().all(|one| is_usual(&one.name)) {
             return Err("an assignment before a command".into());
         }
         if !simple.assignments.is_empty() && self.manner.has_readonly {

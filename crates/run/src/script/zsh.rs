@@ -23,7 +23,11 @@ use std::path::{Path, PathBuf};
 pub const OBEYED_VARIABLES: [&str; 5] = ["IFS", "ARGV0", "STTY", "REPORTTIME", "REPORTMEMORY"];
 
 /// Words that rule out calls wherever they stand, and why.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 14] = [
+    ("TRAPEXIT", "a function that zsh calls itself"),
+    ("TRAPZERR", "a function that zsh calls itself"),
+    ("TRAPERR", "a function that zsh calls itself"),
+    ("zshexit", "a function that zsh calls itself"),
     ("ARGV0", "`ARGV0`, which renames commands"),
     ("STTY", "`STTY`, which changes what commands start with"),
     ("REPORTTIME", "`REPORTTIME`, which reports on each command"),
@@ -52,7 +56,8 @@ const ARRAYS: [&str; 13] = [
     "modules",
 ];
 /// Commands that give variables values, or make other ones of that name.
-const ASSIGN: [&str; 18] = [
+const ASSIGN: [&str; 19] = [
+    "shift",
     "local",
     "typeset",
     "declare",
@@ -73,7 +78,21 @@ const ASSIGN: [&str; 18] = [
     "zparseopts",
 ];
 /// Arrays of the shell's own.
-const SPECIAL_ARRAYS: [&str; 14] = [
+const SPECIAL_ARRAYS: [&str; 28] = [
+    "reply",
+    "match",
+    "mbegin",
+    "mend",
+    "zsh_eval_context",
+    "funcsourcetrace",
+    "functrace",
+    "funcfiletrace",
+    "reswords",
+    "dis_reswords",
+    "patchars",
+    "keymaps",
+    "parameters",
+    "historywords",
     "argv",
     "path",
     "fpath",
@@ -133,8 +152,15 @@ pub fn in_function(name: &str, stages: &str) -> String {
     format!("{0}() {{ {stages}\n}}; {0}", quoted(name))
 }
 
-/// Returns the lines of stages for a call in a function, where zsh counts from that, or between backquotes, where it has the line
-/// of the command.
+/// Whether a script may see the line of its last command: zsh has that of the last stage, of a call the first.
+pub fn sees_lines(names: &[&str]) -> bool {
+    names.iter().any(|name| {
+        name.starts_with("TRAP") || ["trap", "LINENO", "functrace", "funcfiletrace"].contains(name)
+    })
+}
+
+/// Returns the lines of stages for a call in a function, where zsh counts from that, or in a substitution, where it has the line of
+/// the command.
 pub fn counted_lines(stages: &[Stage], text: &str) -> String {
     let newlines = |stage: &Stage| text[..stage.span.start].matches('\n').count();
     let first = stages.first().map_or(0, newlines);
@@ -161,9 +187,20 @@ pub fn refused(text: &str, names: &[&str], may_run: impl Fn(&str) -> bool) -> Re
     if let Some(array) = ARRAYS.iter().find(|array| names.contains(*array) && is_variable(&text, array)) {
         return Err(format!("`{array}`, by which zsh shows and changes what commands are"));
     }
-    match ["PATH", "path"].iter().all(|name| is_always_given(&text, name)) {
-        true => Ok(()),
-        false => Err("`PATH` or `path`, which may no longer be what commands get".to_owned()),
+    let declares = |(before, _): (&str, &str)| {
+        let mut words = last_command(before).split_whitespace();
+        words.any(|word| {
+            ["local", "typeset", "declare", "private", "integer", "float", "unset"].contains(&word)
+        })
+    };
+    match () {
+        () if !["PATH", "path"].iter().all(|name| is_always_given(&text, name))
+            || text.contains("unset -m") =>
+        {
+            Err("`PATH` or `path`, which may no longer be what commands get".to_owned())
+        }
+        () if whole_words(&text, "LINENO").any(declares) => Err("a `LINENO` of its own".to_owned()),
+        () => Ok(()),
     }
 }
 
@@ -175,11 +212,23 @@ fn without_comments(text: &str) -> String {
 
 /// Whether a word that stands between these is expanded, or gets a value.
 fn is_used(before: &str, after: &str) -> bool {
-    let command = before.rsplit(['\n', ';', '&', '|', '(', ')', '{', '`']).next().unwrap_or_default();
-    let is_given = || command.split(|c: char| !in_names(c)).any(|word| ASSIGN.contains(&word));
+    let is_given = || begins_with_assign(last_command(before));
     before.ends_with(['$', '{', '+', ')', '#', '=', '^', '~'])
         || after.starts_with(['[', '=', '+', ':'])
         || is_given()
+}
+
+/// Characters between commands.
+const SEPARATORS: [char; 8] = ['\n', ';', '&', '|', '(', ')', '{', '`'];
+
+/// Returns the command in which a text ends.
+fn last_command(before: &str) -> &str {
+    before.rsplit(SEPARATORS).next().unwrap_or_default()
+}
+
+/// Whether a command gives variables values, by its name: prefixes such as `builtin` may precede that.
+fn begins_with_assign(command: &str) -> bool {
+    command.split(|c: char| !in_names(c)).any(|word| ASSIGN.contains(&word))
 }
 
 fn is_variable(text: &str, name: &str) -> bool {
@@ -188,9 +237,10 @@ fn is_variable(text: &str, name: &str) -> bool {
 
 /// Whether every use of PATH, or of the array that is tied to it, reads it or gives it some value.
 fn is_always_given(text: &str, name: &str) -> bool {
+    // What is computed alone may be empty.
     let is_some = |value: &str| {
-        let value = value.split(['\n', ';', ' ', '\t']).next().unwrap_or_default();
-        !["", "()", "(", "\"\"", "''"].contains(&value)
+        let value = value.split(['\n', ';']).next().unwrap_or_default();
+        value.contains('/') || ["$PATH", "${PATH}", "$path", "${path}"].iter().any(|own| value.contains(own))
     };
     whole_words(text, name).all(|(before, after)| {
         if !is_used(before, after) {
@@ -320,7 +370,7 @@ fn follows_expansion(written: &str) -> bool {
         }
         if let Some(inside) = rest.strip_prefix('{') {
             let (inside, behind) = inside.split_once('}').unwrap_or((inside, ""));
-            return inside.contains(['^', ',', '[', '(', '$']) || continues(behind);
+            return means_more(inside) || continues(behind);
         }
         if rest.chars().take_while(char::is_ascii_digit).count() > 1 {
             // The tenth parameter and beyond.
@@ -332,6 +382,13 @@ fn follows_expansion(written: &str) -> bool {
         }
         continues(special.unwrap_or_else(|| rest.trim_start_matches(is_name)))
     })
+}
+
+/// Whether what stands in `${…}` has a meaning of zsh's own, or may be matched with names of files.
+fn means_more(inside: &str) -> bool {
+    let operator = inside.trim_start_matches('#').trim_start_matches(in_names);
+    let cuts = operator.starts_with(['#', '%']);
+    inside.contains(['^', ',', '[', '(', '$', '~', '|', '<']) || !cuts && inside.contains(['*', '?', '='])
 }
 
 /// Whether a subscript or a modifier begins here.
@@ -381,29 +438,32 @@ pub fn is_one_file(word: &Word, judge: &Judge<'_>) -> bool {
 /// Whether nothing in the text makes an array of a variable.
 fn is_no_array(name: &str, judge: &Judge<'_>) -> bool {
     const MAKE_ARRAYS: [&str; 5] = ["zparseopts", "zstyle", "vared", "mapfile", "zstat"];
-    let separators = ['\n', ';', '&', '|', '(', ')', '{', '`'];
-    let names_computed = |command: &str| {
-        let mut words = command.split_whitespace();
-        let makes = |word: &str| word.starts_with(['-', '+']) && word.contains(['a', 'A']);
-        command.contains('$') && words.by_ref().any(|word| ASSIGN.contains(&word)) && words.any(makes)
-    };
+    // A line that goes on is one command.
+    let all = judge.all.replace("\\\n", " ");
     let may_be_any = || {
+        let names_computed = |command: &str| makes_arrays(command) && command.contains(['$', '{', '\\']);
         MAKE_ARRAYS.iter().any(|command| judge.names.contains(command))
-            || judge.all.split(separators).any(names_computed)
+            || all.split(SEPARATORS).any(names_computed)
     };
-    if name.is_empty() || SPECIAL_ARRAYS.contains(&name) || may_be_any() {
+    if name.is_empty() || SPECIAL_ARRAYS.contains(&name) || judge.computes || may_be_any() {
         return false;
     }
-    whole_words(judge.all, name).all(|(before, after)| {
-        let command = before.rsplit(separators).next().unwrap_or_default();
-        let words = || command.split_whitespace();
-        let assigns = words().any(|word| ASSIGN.contains(&word));
-        // `typeset -a`, `read -A`, `set -A`.
-        let has_flags = || words().any(|word| word.starts_with(['-', '+']));
-        let is_list = after.starts_with("=(")
-            || after.starts_with("+=(")
-            || after.starts_with('[')
-            || after.contains("::=");
-        !(is_list || assigns && has_flags())
+    whole_words(&all, name).all(|(before, after)| {
+        let is_list = ["=(", "+=(", "["].iter().any(|list| after.starts_with(list)) || after.contains("::=");
+        !(is_list || makes_arrays(last_command(before)))
     })
+}
+
+/// Whether a command, or its beginning, may make arrays of the variables that it names: `typeset -a`, `read -A`, `set -A`.
+fn makes_arrays(command: &str) -> bool {
+    const COMMANDS: [&str; 8] =
+        ["local", "typeset", "declare", "readonly", "export", "private", "read", "set"];
+    let quotes = ['"', '\'', '\\'];
+    let mut words = command.split_whitespace();
+    words.by_ref().any(|word| COMMANDS.contains(&word.trim_matches(quotes)))
+        && words.take_while(|word| *word != "--").any(|word| match word.strip_prefix(['-', '+']) {
+            Some(flags) => flags.contains(['a', 'A', 'T', '$']),
+            // A flag may be quoted, or computed.
+            None => word.starts_with('$') || word.starts_with(quotes),
+        })
 }
