@@ -129,18 +129,18 @@ impl Shell {
     pub(crate) fn call_stages(
         &self,
         flags: &[&str],
-        text: &str,
+        text: &[u8],
         name: &OsStr,
         args: &[OsString],
         env: &[CString],
     ) -> Option<Exec> {
         if self.dialect != Some(Dialect::Zsh) {
-            return self.call(flags, text.as_bytes(), name, args, env);
+            return self.call(flags, text, name, args, env);
         }
         // zsh names no script for a text, but the function that it is in.
         let flags: Vec<&str> = zsh::FLAGS.iter().chain(flags).copied().collect();
         let text = zsh::in_function(&name.to_string_lossy(), text);
-        self.call(&flags, text.as_bytes(), name, args, env)
+        self.call(&flags, &text, name, args, env)
     }
 
     /// Returns the call that runs the script `file` with arguments; `flags` are the shell's own.

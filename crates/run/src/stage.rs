@@ -563,7 +563,7 @@ impl StagePlan {
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
         let takes_back = (self.is_execed_by_a_shell() || self.shell_text_execs) && !around.execed;
         let env = around.environment.for_stage_shell(dialect, takes_back);
-        around.shell.call_stages(around.flags, &self.shell_text, around.name, around.args, &env)
+        around.shell.call_stages(around.flags, self.shell_text.as_bytes(), around.name, around.args, &env)
     }
 
     /// Returns the call of a shell that runs only these neighbouring stages, on their original lines.
@@ -579,7 +579,7 @@ impl StagePlan {
         }
         let dialect = around.shell.dialect.unwrap_or(Dialect::Posix);
         let env = around.environment.for_stage_shell(dialect, false);
-        around.shell.call_stages(around.flags, &text, around.name, around.args, &env)
+        around.shell.call_stages(around.flags, text.as_bytes(), around.name, around.args, &env)
     }
 
     /// Whether a shell that runs only this stage would exec it rather than start a child.

@@ -66,7 +66,7 @@ pub(super) fn whole(request: &Request, environment: &Environment) -> Option<Exec
     match &request.script {
         Some(file) => request.shell.call_script(file, &request.shell_flags, &request.args, &env),
         None if request.is_expanded => {
-            let text = request.text.to_str()?;
+            let text = request.text.as_bytes();
             request.shell.call_stages(&flags, text, &request.name, &request.args, &env)
         }
         None => request.shell.call(&flags, request.text.as_bytes(), &request.name, &request.args, &env),

@@ -23,7 +23,9 @@ use std::path::{Path, PathBuf};
 pub const OBEYED_VARIABLES: [&str; 5] = ["IFS", "ARGV0", "STTY", "REPORTTIME", "REPORTMEMORY"];
 
 /// Words that rule out calls wherever they stand, and why.
-const WORDS: [(&str, &str); 14] = [
+const WORDS: [(&str, &str); 16] = [
+    ("FUNCNEST", "`FUNCNEST`, which limits functions"),
+    ("histchars", "`histchars`, which changes what comments are"),
     ("TRAPEXIT", "a function that zsh calls itself"),
     ("TRAPZERR", "a function that zsh calls itself"),
     ("TRAPERR", "a function that zsh calls itself"),
@@ -148,8 +150,9 @@ pub const FLAGS: [&str; 1] = ["-f"];
 
 /// Returns a text that runs `stages` in a function called `name`: what zsh says then begins with that. The line that it says is
 /// the number of newlines behind the brace.
-pub fn in_function(name: &str, stages: &str) -> String {
-    format!("{0}() {{ {stages}\n}}; {0}", quoted(name))
+pub fn in_function(name: &str, stages: &[u8]) -> Vec<u8> {
+    let name = quoted(name);
+    [format!("{name}() {{ ").as_bytes(), stages, format!("\n}}; {name}").as_bytes()].concat()
 }
 
 /// Whether a script may see the line of its last command: zsh has that of the last stage, of a call the first.
