@@ -43,13 +43,14 @@ fn advice_for(run: &Run, source: &Source, environment: &Environment) -> Option<S
 fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Option<String> {
     let called = source.called_script(environment);
     let Source::Text(request, plan) = called.as_ref().unwrap_or(source) else { return None };
+    let are_pipelines_busy = pipelines_are_busy(run);
     let is_whole_busy = run.wall_ns >= SHORTEST_NS && is_busy(run.total.cpu_ns(), run.wall_ns);
-    if !pipelines_are_busy(run) && !is_whole_busy {
+    if !are_pipelines_busy && !is_whole_busy {
         return None;
     }
     let (native, all) = scripts::native_pipelines(request, plan, environment);
     // Else what it computes may be elsewhere.
-    if !pipelines_are_busy(run) && native < all {
+    if !are_pipelines_busy && native < all {
         return None;
     }
     let typed = match (&called, source.words(), &request.script) {

@@ -82,8 +82,8 @@ pub enum Kind {
     BothFull,
     /// Both read from each other and neither writes.
     BothEmpty,
-    /// A reader waits for the end of a channel that it holds open itself, that one who waits for it does, or that one
-    /// does which was left in the background.
+    /// A reader waits for the end of a channel that stays open: the reader itself holds it open, or a process that waits
+    /// for the reader, or a process that was left in the background.
     HeldOpen,
     /// A FIFO was opened by one side only.
     FifoOneSided,

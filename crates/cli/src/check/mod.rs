@@ -82,7 +82,7 @@ fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environm
         return Ok(());
     }
     let again = match args.source.file.iter().flatten().skip(1).any(|word| word == "--run-twice") {
-        true => "--run-twice before the name of the script: what stands behind that, the script gets",
+        true => "--run-twice before the name of the script: options behind the name belong to the script",
         false => AGAIN,
     };
     if matches!(plan, Plan::Whole { .. }) {

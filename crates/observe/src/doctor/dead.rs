@@ -7,7 +7,7 @@ use pelton_record::diagnosis::Kind;
 use std::collections::BTreeSet;
 
 /// Shells, in which a command releases a lock.
-const SHELLS: [&str; 6] = ["bash", "dash", "ksh", "mksh", "sh", "zsh"];
+pub const SHELLS: [&str; 6] = ["bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
 /// A process of a deadlocked set, and the wait that keeps it there.
 pub type Held<'w> = (u32, &'w Wait);
@@ -297,10 +297,7 @@ fn drain(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
 /// Returns what helps a program that reads from a process that it has started, which reads from it.
 fn write_before_reading(world: &World, held: &[Held<'_>]) -> Option<String> {
     let ((one, a), (other, b)) = mutual(held)?;
-    let is_above = |above: u32, pid: u32| {
-        let parent = |pid: &u32| world.processes.get(pid).map(|process| process.stat.parent);
-        std::iter::successors(parent(&pid), parent).take(world.processes.len()).any(|pid| pid == above)
-    };
+    let is_above = |above: u32, pid: u32| world.ancestors(pid).any(|pid| pid == above);
     let ((parent, reads), (child, input)) = match () {
         () if is_above(*one, *other) => ((*one, *a), (*other, *b)),
         () if is_above(*other, *one) => ((*other, *b), (*one, *a)),

@@ -3,14 +3,13 @@
 //! A shell reads the output of a `$(…)` until nobody has it open for writing, also when the commands between the parentheses have
 //! ended; a filter reads its input so.
 
+use super::dead::SHELLS;
 use super::pace::{Conclusion, telling};
 use super::seen::Seen;
 use super::words::{descriptor, name, names};
 use super::world::Cause;
 use pelton_record::diagnosis::{Health, Holder, Kind};
 use std::collections::BTreeSet;
-
-const SHELLS: [&str; 7] = ["bash", "dash", "ksh", "mksh", "sh", "zsh", "busybox"];
 
 /// A process that waits for the end of a pipe.
 struct Reader<'s> {
@@ -56,7 +55,7 @@ fn reader(seen: &Seen, pid: u32) -> Option<Reader<'_>> {
     }
     let is_substitution = match wait.fd? {
         0 => false,
-        3.. if SHELLS.contains(&process.stat.name.as_str()) => true,
+        3.. if is_shell(&process.stat.name) => true,
         _ => return None,
     };
     let holders: Vec<&Holder> = wait.by.iter().filter(|holder| holder.pid != pid).collect();
@@ -64,19 +63,15 @@ fn reader(seen: &Seen, pid: u32) -> Option<Reader<'_>> {
     all_left.then_some(Reader { pid, is_substitution, holders })
 }
 
+fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name) || name == "busybox"
+}
+
 /// Whether a process of the reader's session has lost all its ancestors there: whoever started it has ended.
 fn is_left(seen: &Seen, reader: u32, holder: u32) -> bool {
     let session = |pid: u32| seen.world.processes.get(&pid).map(|process| process.stat.session);
     let own = session(reader);
     let above: BTreeSet<u32> =
-        ancestors(seen, reader).chain([reader]).filter(|&pid| session(pid) == own).collect();
-    session(holder) == own && ancestors(seen, holder).all(|pid| !above.contains(&pid))
-}
-
-/// Returns the parent of a process, its parent, and so on.
-fn ancestors(seen: &Seen, pid: u32) -> impl Iterator<Item = u32> {
-    let parent = |pid: &u32| {
-        seen.world.processes.get(pid).map(|process| process.stat.parent).filter(|&parent| parent > 0)
-    };
-    std::iter::successors(parent(&pid), parent).take(seen.world.processes.len())
+        seen.world.ancestors(reader).chain([reader]).filter(|&pid| session(pid) == own).collect();
+    session(holder) == own && seen.world.ancestors(holder).all(|pid| !above.contains(&pid))
 }

@@ -91,10 +91,8 @@ impl Live {
 /// until others end.
 fn only_looks_on(world: &World, pid: u32, one: u32) -> bool {
     let stat = |pid: u32| world.processes.get(&pid).map(|process| &process.stat);
-    let parent = |pid: u32| stat(pid).map(|stat| stat.parent);
-    let mut above = std::iter::successors(parent(pid), |&pid| parent(pid)).take(world.processes.len());
     let group = |pid: u32| stat(pid).map(|stat| stat.group);
-    is_pelton(world, one) && above.any(|pid| is_pelton(world, pid) && group(pid) == group(one))
+    is_pelton(world, one) && world.ancestors(pid).any(|pid| is_pelton(world, pid) && group(pid) == group(one))
 }
 
 fn is_pelton(world: &World, pid: u32) -> bool {
@@ -103,13 +101,11 @@ fn is_pelton(world: &World, pid: u32) -> bool {
 
 /// Whether a process above another one only waits for a signal or for a terminal, as `timeout` and a shell do.
 fn only_waits_above(world: &World, pid: u32, above: u32) -> bool {
-    let parent = |pid: u32| world.processes.get(&pid).map(|process| process.stat.parent);
-    let mut ancestors = std::iter::successors(parent(pid), |&pid| parent(pid)).take(world.processes.len());
     let waits = |process: &Process| {
         let mut causes = process.tasks.iter().map(|task| &task.wait.cause);
         causes.all(|cause| matches!(cause, Cause::Signal | Cause::Terminal))
     };
-    world.processes.get(&above).is_some_and(waits) && ancestors.any(|ancestor| ancestor == above)
+    world.processes.get(&above).is_some_and(waits) && world.ancestors(pid).any(|ancestor| ancestor == above)
 }
 
 #[cfg(test)]

@@ -13,6 +13,12 @@ pub struct World {
 }
 
 impl World {
+    /// Returns the parent of a process, its parent, and so on.
+    pub fn ancestors(&self, pid: u32) -> impl Iterator<Item = u32> {
+        let parent = |pid: &u32| self.processes.get(pid).map(|process| process.stat.parent);
+        std::iter::successors(parent(&pid), parent).take(self.processes.len())
+    }
+
     /// Notes that `observer`, if it is the parent of `command`, only waits for that.
     pub fn is_waited_for(&mut self, command: Option<u32>, observer: u32) {
         let (Some(command), Some(process)) = (command, self.processes.get_mut(&observer)) else { return };

@@ -8,7 +8,7 @@
 
 use super::ShellEffects;
 use super::refuse::{in_names, whole_words};
-use super::sourced::Sourced;
+use super::sourced::{Sourced, is_comment};
 use super::stages::{Judge, expands_unquoted, positional};
 use crate::environ::Environment;
 use crate::plan::Request;
@@ -209,8 +209,7 @@ pub fn refused(text: &str, names: &[&str], may_run: impl Fn(&str) -> bool) -> Re
 
 /// Returns the text without lines that hold a comment alone; such lines in strings go as well, unless they hold quotes.
 fn without_comments(text: &str) -> String {
-    let is_kept = |line: &&str| !line.trim_start().starts_with('#') || line.contains(['"', '\'', '`']);
-    text.lines().filter(is_kept).collect::<Vec<_>>().join("\n")
+    text.lines().filter(|line| !is_comment(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a word that stands between these is expanded, or gets a value.
@@ -366,7 +365,6 @@ pub fn check_word(word: &Word, text: &str) -> Result<(), String> {
 /// Whether a subscript or a modifier follows an expansion (`$x[1]`, `$x:h`), or a flag begins one (`$=x`, `$+x`, `$#x`,
 /// `${x^^y}`).
 fn follows_expansion(written: &str) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     written.split('$').skip(1).any(|rest| {
         if rest.starts_with(['=', '~', '^', '+', ':']) {
             return true;
@@ -380,10 +378,10 @@ fn follows_expansion(written: &str) -> bool {
             return true;
         }
         let special = rest.strip_prefix(|c: char| "@*#?$!-".contains(c));
-        if special.is_some_and(|behind| rest.starts_with('#') && behind.starts_with(is_name)) {
+        if special.is_some_and(|behind| rest.starts_with('#') && behind.starts_with(in_names)) {
             return true;
         }
-        continues(special.unwrap_or_else(|| rest.trim_start_matches(is_name)))
+        continues(special.unwrap_or_else(|| rest.trim_start_matches(in_names)))
     })
 }
 

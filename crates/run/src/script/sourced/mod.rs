@@ -162,7 +162,7 @@ fn parse(name: &str, text: &str, dialect: Dialect) -> Result<Script, String> {
 }
 
 /// Whether a line holds nothing but a comment, even if a string begins before it.
-fn is_comment(line: &str) -> bool {
+pub fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#') && !line.contains(['"', '\'', '`'])
 }
 
