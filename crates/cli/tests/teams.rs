@@ -44,13 +44,25 @@ fn bytes(text: &str) -> Vec<u8> {
 }
 
 fn assert_same(name: &str, texts: &[&str], odds: &[&str]) {
+    let sizes = [("2", "7"), ("3", "64"), ("4", "500"), ("2", "2000")];
+    assert_same_over(name, texts, odds, (1500, &[0, 700, 1400]), &sizes);
+}
+
+/// Compares texts over files of so many lines, of which one is odd, with so many threads and blocks of so many bytes.
+fn assert_same_over(
+    name: &str,
+    texts: &[&str],
+    odds: &[&str],
+    (number, places): (usize, &[usize]),
+    sizes: &[(&str, &str)],
+) {
     let scratch = Scratch::new(name);
     for odd in odds {
-        for odd_at in [0, 700, 1400] {
-            fs::write(scratch.0.join("f"), bytes(&lines(1500, odd_at, odd))).expect("written");
+        for &odd_at in places {
+            fs::write(scratch.0.join("f"), bytes(&lines(number, odd_at, odd))).expect("written");
             for text in texts {
                 let expected = output("bash", &["-c", text], &scratch.0);
-                for (jobs, block) in [("2", "7"), ("3", "64"), ("4", "500"), ("2", "2000")] {
+                for (jobs, block) in sizes {
                     let args = ["run", "--jobs", jobs, "--block-bytes", block, "--", text];
                     let found = output(env!("CARGO_BIN_EXE_pelton"), &args, &scratch.0);
                     assert_eq!(
@@ -106,4 +118,21 @@ fn greps_that_share_their_lines_leave_what_they_cannot_judge_to_the_real_one() {
     ];
     // The Turkish capital I has no small letter of its own, and invalid bytes have no case.
     assert_same("grep", &texts, &["k1 \0 k5\n", "k2 \u{130}k \u{212a}3\nk1\n", "k1 \u{7f}\u{ff}k1\n"]);
+}
+
+/// grep prints nothing of the read in which a NUL comes, and of a file it reads about 96 KiB at a time.
+#[test]
+fn greps_that_share_lines_print_none_of_the_read_that_has_a_nul() {
+    let texts = [
+        "grep 'k[35]' f",
+        "grep -v 'k[35] .*7' f | cut -d ' ' -f 1 | grep -c k1",
+        "LC_ALL=C.UTF-8 grep -oi 'K.1 [0-9]' f",
+        "grep -H 'k[35]' f f | sed s/k/l/ | grep -v 1 | sort | uniq -c",
+        "grep k3 f | mawk '{s += $2} END {printf \"%d\\n\", s}'",
+        "cat f f | grep -c k3",
+    ];
+    let long = format!("k3 {} abc\n", "7".repeat(150_000));
+    let odds = ["k3 1 abc\n", "k1 \0 k5\n", "k3 \u{ff} abc\n", &long, &format!("{long}k3\0\n")];
+    let sizes = [("2", "500"), ("3", "20000")];
+    assert_same_over("nul", &texts, &odds, (30_000, &[16_000, 29_990]), &sizes);
 }

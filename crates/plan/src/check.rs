@@ -41,6 +41,7 @@ mod tests {
             resume: Vec::new(),
             from_end: None,
             needs_pipe: false,
+            gets_no_nul: false,
             nul_ends_lines: false,
             ns_per_byte: None,
         }

@@ -4,10 +4,10 @@ use crate::join_of_pipes::Piped;
 use pelton_commands::cost::Rate;
 use pelton_commands::with_nul_line_ends;
 use pelton_commands::{
-    Accept, Accepted, ByteMap, ByteMapKernel, ChildProgram, Class, Copies, Ending, Input, SortOptions,
-    UniqOptions,
+    Accept, Accepted, ByteMap, ByteMapKernel, ChildProgram, Class, Content, Copies, Ending, Facts, Input,
+    SortOptions, UniqOptions,
 };
-use pelton_stream::{Framing, JoinKernel, Kernel};
+use pelton_stream::{Framing, JoinKernel, Kernel, Notice};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct Node {
     /// Whether it must read a pipe itself instead of getting another kernel's output (see
     /// [`pelton_commands::InputFacts::depends_on_reads`]).
     pub needs_pipe: bool,
+    /// Whether its input holds no NUL.
+    pub gets_no_nul: bool,
     /// Whether a NUL ends a line of its input (see [`pelton_commands::InputFacts::nul_ends_lines`]).
     pub nul_ends_lines: bool,
     /// The kernel's cost per byte read, in ns; `None` if not measured.
@@ -110,6 +112,7 @@ impl Node {
             as_pipe: false,
             from_end: facts.input.needed_end,
             needs_pipe: facts.input.depends_on_reads,
+            gets_no_nul: false,
             nul_ends_lines: facts.input.nul_ends_lines,
             work: Work::Own { stage, accepted },
             resume,
@@ -126,6 +129,7 @@ impl Node {
             as_pipe,
             from_end: None,
             needs_pipe: self.needs_pipe || next.needs_pipe,
+            gets_no_nul: false,
             nul_ends_lines,
             work,
             resume: Vec::new(),
@@ -155,6 +159,17 @@ impl Node {
                 _ => None,
             },
             Work::Made { .. } => None,
+        }
+    }
+
+    /// Returns which bytes its output can hold if its input holds these.
+    pub(crate) fn content_after(&self, input: Content) -> Content {
+        match &self.work {
+            Work::Own { accepted, .. } => accepted.facts.content_after(input),
+            Work::Map { map, .. } => Facts::of_map(map).content_after(input),
+            // Lines of the input, and their numbers.
+            Work::Made { groups: Some(groups), .. } if groups.0.terminator == b'\n' => input,
+            Work::Made { .. } => Content::Bytes,
         }
     }
 
@@ -202,12 +217,15 @@ impl Node {
 
     /// Returns a fresh kernel. It was made once while planning, so data cannot cause an error here.
     pub fn kernel(&self) -> Accept<Box<dyn Kernel>> {
-        let kernel = match &self.work {
+        let mut kernel = match &self.work {
             Work::Own { accepted, .. } => accepted.command.kernel()?,
             Work::Map { map, .. } => Box::new(ByteMapKernel::new(map)),
             Work::Made { make, .. } if self.nul_ends_lines => with_nul_line_ends(make()?),
             Work::Made { make, .. } => make()?,
         };
+        if self.gets_no_nul {
+            kernel.notice(Notice::InputWithoutNul);
+        }
         Ok(if self.as_pipe { Box::new(Piped::new(kernel, self.inputs.len())) } else { kernel })
     }
 

@@ -7,7 +7,7 @@ use crate::rules::{self, RULES, Site};
 use crate::segments;
 use crate::verdict;
 use crate::{advice, check, cost, parts};
-use pelton_commands::{Accept, Accepted, EarlyStop, Facts, TOOLS};
+use pelton_commands::{Accept, Accepted, Content, EarlyStop, Facts, TOOLS};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -124,11 +124,17 @@ fn native(
 
 /// Splits a native segment before each node that needs a pipe. After the rules, so that they see the whole
 /// segment.
+///
+/// grep's output depends on where its reads end only if it finds a NUL in them. Where the nodes before it print none
+/// (names, lines that another grep has selected), it gets blocks from them.
 fn at_pipes(nodes: Vec<Node>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
-    for node in nodes {
+    let mut content = Content::Bytes;
+    for mut node in nodes {
+        node.gets_no_nul = matches!(content, Content::NoNul | Content::Text);
+        content = node.content_after(content);
         match segments.last_mut() {
-            Some(Segment::Native { stages, nodes }) if !node.needs_pipe => {
+            Some(Segment::Native { stages, nodes }) if !node.needs_pipe || node.gets_no_nul => {
                 stages.end = node.stages.end;
                 nodes.push(node);
             }
@@ -164,5 +170,38 @@ mod tests {
             "native { sort -z f } | native { grep x ; cut -c1 }"
         );
         assert_eq!(plan_text("sort f | grep -a x | cut -c1"), "native { sort f ; grep -a x ; cut -c1 }");
+        for printer in [
+            "grep -a x f",
+            "cut -c1 f",
+            "cut -d, -f1- f",
+            r"grep x f | sed s/x/\x00/",
+            "grep x f | awk {printf(\"%c\",$1)}",
+            r"grep x f | tr x \0",
+            "grep x f | sort -z",
+            "find . -print0",
+        ] {
+            let plan = plan_text(&format!("{printer} | grep y"));
+            assert!(plan.ends_with("| native { grep y }"), "{plan}");
+        }
+    }
+
+    #[test]
+    fn what_comes_without_nuls_comes_without_a_pipe() {
+        for (text, plan) in [
+            ("grep x f | grep y", "native { grep x f ; grep y }"),
+            ("grep -v x f | cut -c2- | grep -c y", "native { grep -v x f ; cut -c2- ; grep -c y }"),
+            ("grep x f | sort | uniq | grep y", "native { grep x f ; [sort the distinct lines] ; grep y }"),
+            ("grep x f | awk NF | grep y", "native { grep x f ; awk NF ; grep y }"),
+            ("grep x f | sed s/a/b/ | grep y", "native { grep x f ; sed s/a/b/ ; grep y }"),
+            (r"tr -d \0 < f | grep y", r"native { tr -d '\0' ; grep y }"),
+            ("find . | grep x", "native { find . ; grep x }"),
+            (
+                "find . -name '*.c' | grep x | wc -l",
+                "native { find . -name '*.c' ; [grep x, line ends only] ; wc -l }",
+            ),
+            ("find . -mtime 1 | grep x", "find . -mtime 1 | native { grep x }"),
+        ] {
+            assert_eq!(plan_text(text), plan, "{text}");
+        }
     }
 }

@@ -65,6 +65,8 @@ pub enum Notice<'a> {
     /// The bytes of one read, before [`Kernel::push`] gets them cut as [`Kernel::framing`] says. For grep,
     /// which prints nothing of a read that has a NUL in it. Sent to kernels that read records.
     Arrival(&'a [u8]),
+    /// No input holds a NUL: another kernel prints it, and none of those.
+    InputWithoutNul,
     /// The byte that precedes the next block. Sent to peers with [`Sharing::After`](crate::Sharing::After),
     /// and to the first kernel once it continues alone.
     PrecedingByte(u8),

@@ -154,6 +154,16 @@ impl Parallel for Metered {
         }
     }
 
+    fn take_printed_bytes(&mut self) -> u64 {
+        self.kernel.parallel().map_or(0, |own| own.take_printed_bytes())
+    }
+
+    fn pass(&mut self, read: u64, printed: u64, out: &mut Vec<u8>) {
+        if let Some(own) = self.kernel.parallel() {
+            own.pass(read, printed, out);
+        }
+    }
+
     fn keeps_records_whole(&mut self, end: u8) -> bool {
         self.kernel.parallel().is_some_and(|own| own.keeps_records_whole(end))
     }

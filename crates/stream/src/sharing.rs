@@ -14,6 +14,15 @@ pub trait Parallel: Kernel {
     /// idempotent: a block may be given to a peer and then to the first kernel.
     fn merge(&mut self, _peer: Box<dyn Kernel>) {}
 
+    /// Returns how many bytes this peer has printed since the last call, for [`pass`](Parallel::pass).
+    fn take_printed_bytes(&mut self) -> u64 {
+        0
+    }
+
+    /// Moves on by `read` bytes of the input, for which peers have printed `printed` bytes that are certain now (see
+    /// [`Peer::lookahead_bytes`]). Appends what this kernel has kept back, which comes before them.
+    fn pass(&mut self, _read: u64, _printed: u64, _out: &mut Vec<u8>) {}
+
     /// Whether the output for blocks that end with `end` is empty or ends with `end`.
     fn keeps_records_whole(&mut self, end: u8) -> bool {
         self.framing() == Framing::Records(end)
@@ -51,6 +60,9 @@ pub struct Peer {
     pub whole: Option<u8>,
     /// A byte that peers must not see. A read that contains it goes to the first kernel as it arrived.
     pub never: Option<u8>,
+    /// How many bytes after a block peers must have processed before the output for the block is certain. Where a peer falls
+    /// back, the first kernel continues with the first block whose output is not.
+    pub lookahead_bytes: u64,
 }
 
 impl Peer {
@@ -83,7 +95,12 @@ impl Peer {
             Framing::Bytes => None,
             Framing::Records(end) => Some(end),
         };
-        Peer { kernel, share, whole, never: None }
+        Peer { kernel, share, whole, never: None, lookahead_bytes: 0 }
+    }
+
+    /// Makes the output for a block certain only once this many bytes after it have been processed.
+    pub fn with_lookahead(self, lookahead_bytes: u64) -> Self {
+        Peer { lookahead_bytes, ..self }
     }
 }
 

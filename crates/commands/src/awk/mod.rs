@@ -94,9 +94,10 @@ use std::collections::BTreeSet;
 use pelton_stream::Kernel;
 
 use crate::regex::Judges;
+use crate::tool::facts::may_escape_nul;
 use crate::{
-    Accept, Charset, Command, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames, Input,
-    InputFacts, Locale, Lookup, NumberFormat, OutputFacts, OverParts, Special,
+    Accept, Charset, Command, Content, Context, Declined, Diagnostics, EarlyStop, Facts, Family, FileNames,
+    Input, InputFacts, Locale, Lookup, NumberFormat, OutputFacts, OverParts, Special,
 };
 
 use analyse::{Analysis, ArrayOrder, LAST_RECORD};
@@ -214,6 +215,8 @@ struct Awk {
     scripts: Vec<Vec<u8>>,
     resume: Option<Vec<Vec<u8>>>,
     begin_prints: bool,
+    /// Which bytes it can print.
+    content: Content,
     /// Whether it prints to standard error.
     warns: bool,
     /// The files that it writes.
@@ -459,7 +462,8 @@ fn accept_as(
     let inputs = if reads { line.inputs } else { Vec::new() };
     let restart = restarts.then(|| Start::new(args, &inputs));
     let resume = (resumes || needs_record).then_some(line.resume);
-    let scripts = line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
+    let scripts: Vec<Vec<u8>> =
+        line.script.into_iter().chain(read_files.into_iter().map(|(name, _)| name)).collect();
     let sharing = match (manner.shares, manner.folds) {
         (true, _) if manner.behind > 0 => {
             format!("several: no record behind the first {} depends on another", manner.behind)
@@ -483,6 +487,7 @@ fn accept_as(
         if one_input { over_parts::over_parts(&program, &analysis, &manner) } else { OverParts::Unknown };
     let awk = Awk {
         sharing,
+        content: if scripts.is_empty() && makes_no_nul(args) { Content::NoNewNul } else { Content::Bytes },
         over_parts,
         compiled,
         analysis,
@@ -534,6 +539,12 @@ impl Awk {
                 .to_owned();
         self
     }
+}
+
+/// Whether it prints a NUL only if its input holds one: no escape, no format (`%c`) and no other file brings it.
+fn makes_no_nul(args: &[Vec<u8>]) -> bool {
+    let brings_nul = |word: &[u8]| args.iter().any(|arg| memchr::memmem::find(arg, word).is_some());
+    !may_escape_nul(args) && ![&b"printf"[..], b"FMT", b"getline"].into_iter().any(brings_nul)
 }
 
 /// Returns why threads cannot share its records.
@@ -654,6 +665,7 @@ impl Command for Awk {
                 blocks_until_eof: reads && !each_alone && !analysis.prints_records && !self.begin_prints,
                 order_is_unspecified: analysis.array_order != ArrayOrder::Hidden,
                 files: self.files.clone(),
+                content: self.content,
                 ..OutputFacts::default()
             },
             diagnostics: Diagnostics {

@@ -104,13 +104,23 @@ impl Kernel for NulLineEnds {
 
 impl Parallel for NulLineEnds {
     fn fork(&mut self) -> Option<Peer> {
-        let Peer { kernel, share, whole, never } = self.inner.parallel()?.fork()?;
-        Some(Peer { kernel: with_nul_line_ends(kernel), share, whole, never })
+        let peer = self.inner.parallel()?.fork()?;
+        Some(Peer { kernel: with_nul_line_ends(peer.kernel), ..peer })
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
         if let (Some(own), Some(peer)) = (self.inner.parallel(), known::<NulLineEnds>(peer)) {
             own.merge(peer.inner);
+        }
+    }
+
+    fn take_printed_bytes(&mut self) -> u64 {
+        self.inner.parallel().map_or(0, |own| own.take_printed_bytes())
+    }
+
+    fn pass(&mut self, read: u64, printed: u64, out: &mut Vec<u8>) {
+        if let Some(own) = self.inner.parallel() {
+            own.pass(read, printed, out);
         }
     }
 

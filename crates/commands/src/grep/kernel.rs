@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use memchr::memchr;
 use pelton_stream::{
-    Flow, Framing, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer, PlainFile, known,
+    Flow, Framing, HandOver, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer, PlainFile, known,
 };
 
 use super::options::{Options, Show};
 use super::reads::Reads;
-use super::search::{GrepKernel, Progress, take_all};
+use super::search::{Enough, GrepKernel, Progress, take_all};
 
 /// The C library's buffer for a pipe: with no more output than that, grep notices only at its end that its
 /// reader has left.
@@ -18,7 +18,7 @@ const BUFFER_BYTES: u64 = 4096;
 impl GrepKernel {
     /// Looks for a NUL in the bytes of one read.
     fn arrives(&mut self, bytes: &[u8]) {
-        if self.options.text {
+        if self.options.text || self.gets_no_nul {
             return;
         }
         if self.reads_stdin {
@@ -60,6 +60,33 @@ impl GrepKernel {
     }
 }
 
+/// Work that several threads share.
+impl GrepKernel {
+    /// Whether peers may search what comes next, with their output kept back until it is certain.
+    fn may_look_ahead(&self) -> bool {
+        let Progress { reads, any_nul, stuck, asked, binary, full, .. } = &self.progress;
+        let is_beyond_first = reads.are_of_pipe() || !reads.are_known();
+        let is_undecided =
+            stuck.is_some() || asked.is_some() || binary.is_some() || *full || self.real.is_some();
+        reads.do_not_depend_on_time() && is_beyond_first && !any_nul && !is_undecided && !self.drains
+    }
+
+    /// Searches a block as a peer: what is not text is for the first kernel.
+    fn push_as_peer(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
+        let is_certain = self.options.text || self.gets_no_nul;
+        let before = self.progress.reads.longest();
+        self.progress.reads.make_room(block);
+        if !is_certain && (self.progress.reads.longest() > before || memchr(0, block).is_some()) {
+            return Err(HandOver::at(0, "data that may be binary"));
+        }
+        let enough = self.search(block, out)?;
+        match self.progress.withheld {
+            Some(_) => Err(HandOver::at(0, "an invalid character")),
+            None => Ok(enough),
+        }
+    }
+}
+
 impl Kernel for GrepKernel {
     fn framing(&self) -> Framing {
         Framing::Records(b'\n')
@@ -71,6 +98,7 @@ impl Kernel for GrepKernel {
             Notice::NextInput(kind) => self.kinds.push(kind),
             Notice::Resources(resources) => self.itself = resources.itself.clone(),
             Notice::Arrival(bytes) => self.arrives(bytes),
+            Notice::InputWithoutNul => self.gets_no_nul = true,
             Notice::DiscardedOutput => self.unread = true,
             Notice::PrecedingByte(_)
             | Notice::ProcessFork
@@ -98,7 +126,8 @@ impl Kernel for GrepKernel {
             return Ok(Flow::More);
         }
         self.since = out.len();
-        let enough = match self.options.text {
+        let enough = match self.options.text || self.gets_no_nul {
+            _ if self.is_peer && !self.is_quiet() => self.push_as_peer(block, out)?,
             true => self.search(block, out)?,
             false if !self.is_quiet() => self.push_unsure(block, out)?,
             false if self.may_hold_nuls(block) && memchr(0, block).is_some() => {
@@ -172,25 +201,49 @@ impl IoControl for GrepKernel {
 }
 
 impl Parallel for GrepKernel {
-    /// It works alone where binary data would reveal the reads of the real grep.
+    /// Lines of possibly binary data are certain to be printed once no NUL has come for as long as a read can be.
     fn fork(&mut self) -> Option<Peer> {
         let Options { show, text, line_numbers, offsets, limit, .. } = self.options;
         if limit.is_some() || self.unread {
             return None;
         }
-        let ends_only = self.ends_only;
-        let mut peer = GrepKernel { ends_only, is_peer: true, ..GrepKernel::new(&self.options) };
+        let (ends_only, gets_no_nul) = (self.ends_only, self.gets_no_nul);
+        let mut peer = GrepKernel { ends_only, gets_no_nul, is_peer: true, ..GrepKernel::new(&self.options) };
         peer.printer.begin_as(&self.printer);
+        peer.progress.reads = self.progress.reads;
         match show {
             Show::Count => Some(Peer::of_fold(peer)),
-            Show::Lines | Show::Matches if text && !line_numbers && !offsets => Some(Peer::of_blocks(peer)),
+            Show::Lines | Show::Matches if line_numbers || offsets => None,
+            Show::Lines | Show::Matches if text || gets_no_nul => Some(Peer::of_blocks(peer)),
+            Show::Lines | Show::Matches if self.may_look_ahead() => {
+                Some(Peer::of_blocks(peer).with_lookahead(self.progress.reads.longest()))
+            }
             _ => None,
         }
+    }
+
+    fn take_printed_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.printed)
+    }
+
+    fn pass(&mut self, read: u64, printed: u64, out: &mut Vec<u8>) {
+        let now = self.now(0);
+        let progress = &mut self.progress;
+        self.printed += printed + (progress.earlier.len() + progress.unsure.len()) as u64;
+        take_all(&mut progress.earlier, out);
+        take_all(&mut progress.unsure, out);
+        progress.kept.clear();
+        let offset = self.printer.skip(read);
+        progress.arrived = offset;
+        progress.reads.go_to(offset);
+        progress.selected_earlier = progress.selected;
+        progress.before = now;
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
         let Some(peer) = known::<Self>(peer) else { return };
         self.any |= peer.any;
+        self.printed += peer.printed;
         if self.options.show == Show::Count {
             self.progress.selected += peer.progress.selected;
         }

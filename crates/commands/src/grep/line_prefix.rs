@@ -75,6 +75,12 @@ impl Printer {
         self.counted = 0;
     }
 
+    /// Moves on by lines that others have printed, without prefixes that count. Returns the new offset.
+    pub(super) fn skip(&mut self, bytes: u64) -> u64 {
+        self.offset += bytes;
+        self.offset
+    }
+
     /// Returns the position of the line count.
     pub(super) fn mark(&self) -> (u64, usize) {
         (self.lines, self.counted)

@@ -35,7 +35,7 @@ use std::io;
 
 use crate::regex::Judges;
 use crate::{
-    Accept, ByteMap, Class, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, Lookup,
+    Accept, ByteMap, Class, Command, Content, Context, Declined, EarlyStop, Facts, Input, InputFacts, Lookup,
     OutputFacts, OverParts, Special,
 };
 use options::{Options, Show};
@@ -175,7 +175,12 @@ impl Command for Grep {
                 required_substring: lines_are_alone.then(|| options.regex.required()).flatten(),
                 ..InputFacts::default()
             },
-            output: OutputFacts { blocks_until_eof: !prints_records, ..OutputFacts::default() },
+            output: OutputFacts {
+                blocks_until_eof: !prints_records,
+                // It prints no line of a read with a NUL.
+                content: if options.text { Content::NoNewNul } else { Content::NoNul },
+                ..OutputFacts::default()
+            },
             scripts: options.scripts.clone(),
             ..Facts::default()
         }

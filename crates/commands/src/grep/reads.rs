@@ -100,6 +100,28 @@ impl Reads {
         self.window == BUFFER
     }
 
+    /// Moves on to this offset: the output for everything before it is certain.
+    pub(super) fn go_to(&mut self, offset: u64) {
+        if !self.are_of_pipe() {
+            (self.start, self.end, self.is_first) = (offset, offset + self.window, false);
+            return;
+        }
+        while self.end <= offset {
+            self.fill(self.end - self.start);
+            (self.start, self.end) = (self.end, self.end + self.most());
+        }
+    }
+
+    /// Whether where its reads end does not depend on when its input comes.
+    pub(super) fn do_not_depend_on_time(&self) -> bool {
+        self.kind != InputKind::Other
+    }
+
+    /// Returns the longest possible read in bytes.
+    pub(super) fn longest(&self) -> u64 {
+        self.window
+    }
+
     /// Starts the next read; the current one ends in this block, with this many bytes of input arrived.
     pub(super) fn next(&mut self, block: &[u8], offset: u64, arrived: u64) {
         let block_end = offset + block.len() as u64;

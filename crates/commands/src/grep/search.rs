@@ -111,6 +111,8 @@ pub(super) struct GrepKernel {
     pub(super) keeps: bool,
     /// A short selected line, for counts.
     pub(super) sample: Vec<u8>,
+    /// Whether no input holds a NUL.
+    pub(super) gets_no_nul: bool,
     /// Lines in which NULs are line ends.
     pub(super) zapped: Vec<u8>,
     /// The lines that match, for blocks where they are marked.
@@ -159,6 +161,7 @@ impl GrepKernel {
             since: 0,
             keeps: options.may_meet_unjudged(),
             sample: Vec::new(),
+            gets_no_nul: false,
             zapped: Vec::new(),
             marks: LineMarks::default(),
             ends_only: false,

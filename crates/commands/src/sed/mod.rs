@@ -36,9 +36,10 @@ use std::io;
 use crate::regex::{Judges, Shape};
 use crate::tool::argv;
 use crate::tool::argv::{Opt, Order, Takes, long, opt, short};
+use crate::tool::facts::may_escape_nul;
 use crate::{
     Accept, ByteMap, ByteMapKernel, ByteSet, Class, Command, Context, Declined, EarlyStop, Facts, Input,
-    InputFacts, Lookup, OverParts,
+    InputFacts, Lookup, OutputFacts, OverParts,
 };
 
 use machine::{Machine, SedMode};
@@ -272,8 +273,10 @@ pub fn accept(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accep
         program.stay()?;
     }
     let resume = (leaves && program.may_stop && map.is_none()).then_some(options.resume);
+    let prints_input = options.file.is_none() && !options.null_data && !may_escape_nul(args);
     let facts = Facts {
         scripts: options.file.iter().map(|name| name.to_vec()).collect(),
+        output: if prints_input { OutputFacts::of_input() } else { OutputFacts::default() },
         ..facts(&script, &program, manner, map.as_deref(), inputs.len())
     };
     Ok(Box::new(Sed { program, manner, inputs, map, resume, facts }))

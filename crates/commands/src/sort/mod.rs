@@ -62,8 +62,8 @@ pub(crate) use text::{LineLength, each_line, window};
 pub use topk::TopK;
 
 use crate::{
-    Accept, Command, Context, Diagnostics, EarlyStop, Facts, Input, InputFacts, OutputFacts, OverParts,
-    TemporaryFiles,
+    Accept, Command, Content, Context, Diagnostics, EarlyStop, Facts, Input, InputFacts, OutputFacts,
+    OverParts, TemporaryFiles,
 };
 
 /// 9.1 and 9.2 order versions (-V) otherwise, and 9.2 knows more suffixes (-h); keys may name both.
@@ -258,7 +258,12 @@ impl Command for Sort {
                 ignores_order_of_text: breaks_ties && collation.is_none_or(Collation::tells_characters_apart),
                 ..InputFacts::default()
             },
-            output: OutputFacts { blocks_until_eof, ..OutputFacts::default() },
+            output: OutputFacts {
+                blocks_until_eof,
+                // It ends a last line that has no terminator.
+                content: if options.terminator == 0 { Content::Bytes } else { Content::NoNewNul },
+                ..OutputFacts::default()
+            },
             diagnostics: Diagnostics { show_name: options.mode == Mode::Report, ..Diagnostics::default() },
             temporary_files: match &options.directory {
                 _ if checks => TemporaryFiles::None,

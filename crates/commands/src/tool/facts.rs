@@ -73,6 +73,21 @@ impl Facts {
         alike && !self.stops_early()
     }
 
+    /// Returns which bytes its output can hold if its input holds these.
+    pub fn content_after(&self, input: Content) -> Content {
+        match (&self.class, self.output.content, input) {
+            (Class::LineFilter | Class::Copy, _, Content::Text) => Content::Text,
+            (Class::LineFilter | Class::Copy, Content::Bytes, _) => input,
+            (Class::ByteMap(map), ..) if map.creates().contains(0) => Content::Bytes,
+            (Class::ByteMap(map), ..) if map.removes().contains(0) => Content::NoNul,
+            (Class::ByteMap(_), ..) | (_, Content::NoNewNul, _) => match input {
+                Content::Bytes | Content::NoNewNul => Content::Bytes,
+                Content::NoNul | Content::Text => Content::NoNul,
+            },
+            (_, own, _) => own,
+        }
+    }
+
     /// Whether it only copies its input.
     pub fn only_copies(&self) -> bool {
         match &self.class {
@@ -218,6 +233,11 @@ pub struct OutputFacts {
 }
 
 impl OutputFacts {
+    /// Returns the facts of what is printed as the input is read, with no NUL but the input's.
+    pub fn of_input() -> Self {
+        OutputFacts { content: Content::NoNewNul, ..OutputFacts::default() }
+    }
+
     /// Whether files get something beside the standard output: how much that is when the reader of the output leaves early
     /// is a race.
     pub fn goes_to_files_too(&self) -> bool {
@@ -242,6 +262,8 @@ pub enum Content {
     /// Any bytes.
     #[default]
     Bytes,
+    /// Any bytes, NUL only if the input holds it.
+    NoNewNul,
     /// Any bytes but NUL.
     NoNul,
     /// UTF-8 without NULs.
@@ -266,4 +288,11 @@ pub struct ChildProgram {
     /// Whether it is started for each file, or for a few: output then comes in pieces, delayed by process
     /// starts.
     pub starts_often: bool,
+}
+
+/// Whether an escape in a script of sed or awk may stand for a NUL: `\0`, `\o0`, `\d000`, `\x00`, `\c@`.
+pub(crate) fn may_escape_nul(arguments: &[Vec<u8>]) -> bool {
+    let stands_for_nul =
+        |pair: &[u8]| pair[0] == b'\\' && (pair[1].is_ascii_digit() || b"odxc".contains(&pair[1]));
+    arguments.iter().any(|argument| argument.windows(2).any(stands_for_nul))
 }

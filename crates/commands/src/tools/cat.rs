@@ -21,7 +21,10 @@ use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::bytes::translate::{ByteMapKernel, Members};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, InputFacts, Lines, OverParts};
+use crate::{
+    Accept, ByteMap, ByteSet, Class, Command, Context, Facts, Input, InputFacts, Lines, OutputFacts,
+    OverParts,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -160,7 +163,7 @@ impl Command for Cat {
             Numbering::All if !self.style.squeeze_blank => OverParts::Numbered(6),
             _ => OverParts::Unknown,
         };
-        Facts { lines, over_parts, input, ..Facts::default() }
+        Facts { lines, over_parts, input, output: OutputFacts::of_input(), ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -11,7 +11,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::bytes::tab_stops::Stops;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, Command, Context, Declined, Facts, Input, Lines, OverParts};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines, OutputFacts, OverParts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -74,7 +74,12 @@ pub fn accept(args: &[Vec<u8>], _context: &Context) -> Accept<Box<dyn Command>> 
 
 impl Command for Expand {
     fn facts(&self) -> Facts {
-        Facts { lines: Lines::Kept, over_parts: OverParts::Concatenated, ..Facts::default() }
+        Facts {
+            lines: Lines::Kept,
+            over_parts: OverParts::Concatenated,
+            output: OutputFacts::of_input(),
+            ..Facts::default()
+        }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -13,7 +13,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
-use crate::{Accept, Command, Context, Declined, Facts, Input, OverParts};
+use crate::{Accept, Command, Context, Declined, Facts, Input, OutputFacts, OverParts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -104,7 +104,7 @@ fn width(text: &[u8]) -> Accept<usize> {
 
 impl Command for Fold {
     fn facts(&self) -> Facts {
-        Facts { over_parts: OverParts::Concatenated, ..Facts::default() }
+        Facts { over_parts: OverParts::Concatenated, output: OutputFacts::of_input(), ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -20,7 +20,9 @@ use crate::bytes::scan;
 use crate::bytes::tail_buffer::{Held, Unit};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse};
 use crate::tool::count;
-use crate::{Accept, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, OverParts};
+use crate::{
+    Accept, Command, Context, Declined, EarlyStop, Facts, Input, InputFacts, OutputFacts, OverParts,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -213,6 +215,7 @@ impl Command for Head {
                 pipe_read_bytes: Some(read_bytes.max(1)),
                 ..InputFacts::default()
             },
+            output: OutputFacts::of_input(),
             ..Facts::default()
         }
     }

@@ -14,7 +14,7 @@ use crate::bytes::decimal::Decimal;
 use crate::bytes::scan;
 use crate::bytes::short_copy::Gather;
 use crate::tool::argv::{Opt, Order, Takes, opt, parse};
-use crate::{Accept, Command, Context, Declined, Facts, Input, Lines};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines, OutputFacts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -206,7 +206,8 @@ fn delimiter(value: &[u8]) -> Accept<Vec<u8>> {
 impl Command for Nl {
     fn facts(&self) -> Facts {
         let makes_lines = self.style.separator.contains(&b'\n');
-        Facts { lines: if makes_lines { Lines::Changed } else { Lines::Completed }, ..Facts::default() }
+        let lines = if makes_lines { Lines::Changed } else { Lines::Completed };
+        Facts { lines, output: OutputFacts::of_input(), ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -176,7 +176,7 @@ impl Seq {
 
 impl Command for Seq {
     fn facts(&self) -> Facts {
-        Facts { output: OutputFacts { bytes: self.bytes(), ..OutputFacts::default() }, ..Facts::default() }
+        Facts { output: OutputFacts { bytes: self.bytes(), ..OutputFacts::of_input() }, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

@@ -120,7 +120,7 @@ impl Command for Tac {
         // A pipe cannot be read from its end: the real tac stores it first.
         let stores = self.inputs.contains(&Input::Stdin);
         Facts {
-            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
+            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::of_input() },
             temporary_files: if stores { TemporaryFiles::Usual } else { TemporaryFiles::None },
             ..Facts::default()
         }

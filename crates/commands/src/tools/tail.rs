@@ -206,7 +206,8 @@ impl Command for Tail {
                 true => OverParts::AfterFirst { lines: self.count.saturating_sub(1), options: None },
                 false => OverParts::Unknown,
             };
-            return Facts { record_end: self.line_end, over_parts, ..Facts::default() };
+            let output = OutputFacts::of_input();
+            return Facts { record_end: self.line_end, over_parts, output, ..Facts::default() };
         }
         let needed_end = match self.bytes {
             true => Ending::Bytes(self.count),
@@ -221,7 +222,7 @@ impl Command for Tail {
                 pipe_read_bytes: Some(BUFSIZ_BYTES),
                 ..InputFacts::default()
             },
-            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::default() },
+            output: OutputFacts { blocks_until_eof: true, ..OutputFacts::of_input() },
             no_gain_alone: Some("alone it looks at the end of a file, which the real one does as well"),
             ..Facts::default()
         }

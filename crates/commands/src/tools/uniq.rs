@@ -18,7 +18,7 @@ use pelton_stream::{Flow, Framing, Kernel, Outcome};
 
 use crate::sort::{LineLength, each_line, push_count};
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Charset, Command, Context, Declined, Facts, Input, OverParts};
+use crate::{Accept, Charset, Command, Context, Declined, Facts, Input, OutputFacts, OverParts};
 
 /// The position of empty lines with `-D`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,7 +338,9 @@ impl Command for Uniq {
             (true, true) if compares_all => OverParts::Counted,
             _ => OverParts::Unknown,
         };
-        Facts { record_end: options.terminator, over_parts, ..Facts::default() }
+        // It ends a last line that has no terminator.
+        let output = if options.terminator == 0 { OutputFacts::default() } else { OutputFacts::of_input() };
+        Facts { record_end: options.terminator, over_parts, output, ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {

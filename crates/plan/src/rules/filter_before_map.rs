@@ -5,8 +5,8 @@
 //! its status, whether it kept a line, is the same. Only less is mapped.
 //!
 //! **Conditions.** The filter itself declares that the map cannot change its verdict on any line. Line ends
-//! are kept, and nothing becomes one. Text stays text for the filter: the map makes no NUL, and in a
-//! multibyte locale it changes only ASCII. If the filter falls back at unsupported data, the real commands
+//! are kept, and nothing becomes one. Text stays text for the filter, and nothing else becomes
+//! text: the map makes and removes no NUL, and in a multibyte locale it changes only ASCII. If the filter falls back at unsupported data, the real commands
 //! continue in their original order, so that data is filtered after the map.
 //!
 //! The other rewrites of this form, a filter before a map of whole lines (`cut`, `sed s/ab/c/`), would need
@@ -15,7 +15,7 @@
 use super::{Rewrite, Rule, Site};
 use crate::node::{MakeKernel, Node, Resume, Work};
 use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input};
-use pelton_stream::{Framing, IoControl, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
+use pelton_stream::{Flow, Framing, IoControl, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -56,8 +56,8 @@ fn judge(map: &ByteMap, filter: &Accepted, site: &Site) -> Accept<()> {
     if creates.contains(facts.record_end) || removes.contains(facts.record_end) {
         return Declined::because("the map changes what ends a line");
     }
-    if creates.contains(0) {
-        return Declined::because("the map makes NULs, and text with NULs is no text to a filter");
+    if creates.contains(0) || removes.contains(0) {
+        return Declined::because("the map makes or removes NULs, and text with NULs is no text to a filter");
     }
     let one_byte = site.surroundings.locale.ctype == Charset::C;
     if !one_byte && creates.union(&removes).iter().any(|byte| !byte.is_ascii()) {
@@ -183,6 +183,23 @@ impl Parallel for FilterThenMap {
         }
     }
 
+    fn take_printed_bytes(&mut self) -> u64 {
+        self.filter.parallel().map_or(0, |filter| filter.take_printed_bytes())
+    }
+
+    fn pass(&mut self, read: u64, printed: u64, out: &mut Vec<u8>) {
+        // The map takes all bytes.
+        let _ = self.step(
+            |filter, kept| {
+                if let Some(filter) = filter.parallel() {
+                    filter.pass(read, printed, kept);
+                }
+                Ok(Flow::More)
+            },
+            out,
+        );
+    }
+
     fn keeps_records_whole(&mut self, end: u8) -> bool {
         let keeps = self.filter.parallel().is_some_and(|filter| filter.keeps_records_whole(end));
         keeps && self.map.keeps_records_whole(end)
@@ -226,7 +243,14 @@ mod tests {
             ("tr '\\n' _ < f | keep 00", ends),
             ("tr -d '\\n' < f | keep 00", ends),
             // NULs.
-            ("tr a '\\0' < f | keep 00", "the map makes NULs, and text with NULs is no text to a filter"),
+            (
+                "tr a '\\0' < f | keep 00",
+                "the map makes or removes NULs, and text with NULs is no text to a filter",
+            ),
+            (
+                "tr -d '\\0' < f | keep 00",
+                "the map makes or removes NULs, and text with NULs is no text to a filter",
+            ),
             // One map commutes, the other does not.
             ("tr a A < f | tr b 0 | keep 00", seen),
         ] {

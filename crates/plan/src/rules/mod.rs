@@ -112,7 +112,6 @@ registry! {
     mod drop_cat;
     // While grep is still a grep: other rewrites of it print the same for text.
     mod json_grep;
-    mod find_grep;
     // Before rules that look at the stage before a sort or a filter: one map is easier to check than five.
     mod compose_byte_maps;
     // After maps are merged, so that the filter passes all of them at once.

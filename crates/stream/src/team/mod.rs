@@ -20,6 +20,7 @@ mod shareable;
 mod tests;
 mod token_queue;
 
+use crate::chain::Link;
 use crate::{Chain, Fed, Flow, Notice, Sink};
 pub use file_range::FileRange;
 use pelton_parallel::{Policy, WorkerCount, lock};
@@ -98,7 +99,7 @@ pub fn drive<S: Sink + Send>(
         shared,
         policy,
         heads: WorkerCount::alone(),
-        tokens: Mutex::new(TokenQueue::new(shared.fold)),
+        tokens: Mutex::new(TokenQueue::new(shared)),
         moved: Condvar::new(),
         asleep: AtomicUsize::new(0),
         lanes_made: AtomicUsize::new(0),
@@ -207,14 +208,17 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
                 match taken {
                     Taken::Nothing(_) => return true,
                     Taken::Block => {
+                        token.read_bytes = token.block.len() as u64;
                         token.odd = lane.work(&mut token.block, token.last, &mut token.out) == Judged::Odd;
                     }
                     Taken::FileRange(part) => {
                         token.odd =
                             lane.work_part(&part, self.shared.cut, token.last, &mut token.out) == Judged::Odd;
                         token.part = Some(part.range.start);
+                        token.read_bytes = part.range.end - part.range.start;
                     }
                 }
+                token.printed_bytes = lane.take_printed_bytes();
                 self.hand_in(token);
             }
             Turn::Over => return false,
@@ -279,6 +283,16 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
             return;
         }
         while let Some(token) = tokens.next_in_order() {
+            if self.shared.lookahead_bytes > 0 {
+                drop(tokens);
+                let fed = self.pass(&token);
+                tokens = lock(&self.tokens);
+                if fed != Ok(Flow::More) {
+                    tokens.put_back(token);
+                    tokens.stop(fed);
+                    break;
+                }
+            }
             if self.shared.fold {
                 tokens.await_fold(token);
             } else {
@@ -298,6 +312,16 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
         tokens.end_passing();
         drop(tokens);
         self.tell();
+    }
+
+    /// Moves the first kernel on to the end of a block whose output is certain, and passes on what it has kept back.
+    fn pass(&self, token: &Token) -> Fed {
+        let Rest { chain, sink } = &mut *lock(&self.rest);
+        let mut kept_back = Vec::new();
+        if let Some(first) = chain.links.first_mut().and_then(Link::parallel) {
+            first.pass(token.read_bytes, token.printed_bytes, &mut kept_back);
+        }
+        if kept_back.is_empty() { Ok(Flow::More) } else { chain.push_from(1, &kept_back, *sink) }
     }
 
     fn fold(&self, lane: &mut Lane, mut token: Token) {

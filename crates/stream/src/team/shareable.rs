@@ -20,6 +20,8 @@ pub struct Shared {
     pub cut: Option<u8>,
     /// The byte that only the first kernel may see.
     pub never: Option<u8>,
+    /// How many bytes after a block must have passed the front before its output is certain.
+    pub(super) lookahead_bytes: u64,
 }
 
 impl Shared {
@@ -37,7 +39,15 @@ impl Shared {
 impl Chain {
     /// Returns how far the work can be shared, if at all. Called between two blocks.
     pub fn shared(&mut self) -> Option<Shared> {
-        let mut shared = Shared { front: 0, fold: false, redo: false, sieve: false, cut: None, never: None };
+        let mut shared = Shared {
+            front: 0,
+            fold: false,
+            redo: false,
+            sieve: false,
+            cut: None,
+            never: None,
+            lookahead_bytes: 0,
+        };
         for at in 0..self.links.len() {
             let (before, rest) = self.links.split_at_mut(at);
             let Some(peer) = rest[0].parallel().and_then(|own| own.fork()) else { break };
@@ -51,9 +61,14 @@ impl Chain {
                 break;
             }
             // Only the intake knows the byte before a block.
-            if at > 0 && (peer.share == Sharing::After || peer.never.is_some()) {
+            if at > 0 && (peer.share == Sharing::After || peer.never.is_some() || peer.lookahead_bytes > 0) {
                 break;
             }
+            // What the first kernel has passed cannot be taken back.
+            if shared.lookahead_bytes > 0 && peer.share == Sharing::Sums {
+                break;
+            }
+            shared.lookahead_bytes = shared.lookahead_bytes.max(peer.lookahead_bytes);
             shared.cut = cut;
             shared.never = shared.never.or(peer.never);
             shared.fold = matches!(peer.share, Sharing::Fold | Sharing::Sums);
@@ -111,6 +126,12 @@ impl Lane {
     /// Returns how many blocks the next range should have.
     pub fn blocks(&self) -> usize {
         self.grain.blocks()
+    }
+
+    /// Returns how many bytes the first peer has printed for a block or range.
+    pub fn take_printed_bytes(&mut self) -> u64 {
+        let first = self.front.links.first_mut().and_then(Link::parallel);
+        first.map_or(0, |own| own.take_printed_bytes())
     }
 
     /// Reads and processes a range that follows the byte `last`, unless it is the first. If it is unsupported

@@ -85,7 +85,13 @@ impl Kernel for Squeeze {
 
 impl Parallel for Squeeze {
     fn fork(&mut self) -> Option<Peer> {
-        Some(Peer { kernel: Box::new(Squeeze(None)), share: Sharing::After, whole: None, never: None })
+        Some(Peer {
+            kernel: Box::new(Squeeze(None)),
+            share: Sharing::After,
+            whole: None,
+            never: None,
+            lookahead_bytes: 0,
+        })
     }
 
     fn keeps_records_whole(&mut self, _end: u8) -> bool {
@@ -162,6 +168,84 @@ impl Kernel for Distinct {
 impl Parallel for Distinct {
     fn fork(&mut self) -> Option<Peer> {
         Some(Peer::of_sieve(Distinct { is_peer: true, ..self.clone() }))
+    }
+}
+
+/// Prints lines, but not those that end less than [`LOOKAHEAD`] bytes before one that begins with `!`.
+#[derive(Default)]
+struct Hesitant {
+    is_peer: bool,
+    offset: u64,
+    kept: Vec<(u64, Vec<u8>)>,
+    printed: u64,
+    /// What peers have printed, as they say.
+    printed_by_peers: u64,
+}
+
+const LOOKAHEAD: u64 = 64;
+
+impl Hesitant {
+    fn print_until(&mut self, end: u64, out: &mut Vec<u8>) {
+        let certain = self.kept.iter().take_while(|(at, _)| *at <= end).count();
+        for (_, line) in self.kept.drain(..certain) {
+            self.printed += line.len() as u64;
+            out.extend(line);
+        }
+    }
+}
+
+impl Kernel for Hesitant {
+    fn framing(&self) -> Framing {
+        Framing::Records(b'\n')
+    }
+
+    fn push(&mut self, block: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if self.is_peer {
+            if block.split(|byte| *byte == b'\n').any(|line| line.first() == Some(&b'!')) {
+                return Err(HandOver::at(0, "a mark"));
+            }
+            self.printed += block.len() as u64;
+            out.extend_from_slice(block);
+            return Ok(Flow::More);
+        }
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            if line[0] == b'!' {
+                self.print_until(self.offset.saturating_sub(LOOKAHEAD), out);
+                self.kept.clear();
+            }
+            self.offset += line.len() as u64;
+            self.kept.push((self.offset, line.to_vec()));
+        }
+        self.print_until(self.offset.saturating_sub(LOOKAHEAD), out);
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.print_until(u64::MAX, out);
+        out.extend_from_slice(
+            format!("{} of {}\n", self.printed + self.printed_by_peers, self.offset).as_bytes(),
+        );
+        Ok(Flow::Done)
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        Some(self)
+    }
+}
+
+impl Parallel for Hesitant {
+    fn fork(&mut self) -> Option<Peer> {
+        Some(Peer::of_blocks(Hesitant { is_peer: true, ..Hesitant::default() }).with_lookahead(LOOKAHEAD))
+    }
+
+    fn take_printed_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.printed)
+    }
+
+    fn pass(&mut self, read: u64, printed: u64, out: &mut Vec<u8>) {
+        self.print_until(u64::MAX, out);
+        self.offset += read;
+        self.printed_by_peers += printed;
     }
 }
 
@@ -318,6 +402,18 @@ fn what_a_peer_does_not_judge_is_the_first_ones() {
 }
 
 #[test]
+fn what_is_not_certain_yet_is_left_to_the_first() {
+    let hesitant = || Box::new(Hesitant::default());
+    for marks in [&b""[..], b"!"] {
+        same(&|| Chain::new(vec![hesitant()]), marks);
+        same(&|| Chain::new(vec![hesitant(), Box::new(Number(0, usize::MAX))]), marks);
+        same(&|| Chain::new(vec![hesitant(), Box::new(Sum::default())]), marks);
+        same(&|| Chain::new(vec![hesitant(), Box::new(Distinct::default()), Box::new(Number(0, 77))]), marks);
+    }
+    same(&|| Chain::new(vec![hesitant(), Box::new(Upper::default())]), b"?");
+}
+
+#[test]
 fn one_that_wants_no_more_ends_it() {
     same(&|| Chain::new(vec![Box::new(Upper::default()), Box::new(Number(0, 77))]), b"");
 }
@@ -371,7 +467,15 @@ fn what_can_be_shared() {
     let shared = |kernels: Vec<Box<dyn Kernel>>| Chain::new(kernels).shared();
     let number = || Box::new(Number(0, 1));
     assert_eq!(shared(vec![number(), Box::new(Upper::default())]), None);
-    let front = Shared { front: 1, fold: false, redo: false, sieve: false, cut: Some(b'\n'), never: None };
+    let front = Shared {
+        front: 1,
+        fold: false,
+        redo: false,
+        sieve: false,
+        cut: Some(b'\n'),
+        never: None,
+        lookahead_bytes: 0,
+    };
     assert_eq!(shared(vec![Box::new(Upper::default()), number()]), Some(front));
     // Squeezing depends on the previous byte, which only the first kernel can know.
     assert_eq!(shared(vec![Box::new(Upper::default()), Box::new(Squeeze::default())]), Some(front));

@@ -17,6 +17,10 @@ pub(super) struct Token {
     pub odd: bool,
     /// The start of a file range: only its output is in memory.
     pub part: Option<u64>,
+    /// The length of the block or range in bytes.
+    pub read_bytes: u64,
+    /// How many bytes the first peer has printed for it.
+    pub printed_bytes: u64,
     /// The worker that carries it.
     pub lane: usize,
     /// Its share of [`TokenQueue::bytes`].
@@ -46,6 +50,12 @@ pub(super) struct TokenQueue {
     bytes: usize,
     /// Past the front, waiting for their turn.
     waiting: BTreeMap<u64, Token>,
+    /// How many bytes after a block must have passed the front before its output is certain.
+    lookahead_bytes: u64,
+    /// The number of the first block that is not in `waiting`, or is odd there.
+    clean_until: u64,
+    /// The length of the blocks from `passed` to `clean_until`.
+    clean_bytes: u64,
     /// To be folded, in any order.
     ready: VecDeque<Token>,
     /// Refused by a fold.
@@ -62,9 +72,12 @@ pub(super) struct TokenQueue {
 }
 
 impl TokenQueue {
-    pub fn new(folds: bool) -> Self {
+    pub fn new(shared: Shared) -> Self {
         TokenQueue {
-            folds,
+            folds: shared.fold,
+            lookahead_bytes: shared.lookahead_bytes,
+            clean_until: 0,
+            clean_bytes: 0,
             read: 0,
             passed: 0,
             flying: 0,
@@ -91,8 +104,9 @@ impl TokenQueue {
             // With a fold, blocks still at the front must be folded too, by the worker that queues them.
             return Some(Turn::Over);
         }
-        // One may always be in flight, however large.
-        if self.flying >= most || self.flying > 0 && self.bytes >= most * LARGE {
+        // What waits for those after it does not count: they must be read. One may always be in flight, however large.
+        let flying = self.flying - self.kept_back();
+        if flying >= most || flying > 0 && self.bytes >= most * LARGE {
             return None;
         }
         self.flying += 1;
@@ -151,19 +165,42 @@ impl TokenQueue {
         self.passing = false;
     }
 
-    /// Takes the next block in order, if it is there.
+    /// Takes the next block in order, if it is there and its output is certain.
     pub fn next_in_order(&mut self) -> Option<Token> {
         if self.stopped {
             return None;
         }
-        if self.waiting.get(&self.passed)?.odd {
+        let mut at_end = self.waiting.get(&self.clean_until);
+        while let Some(token) = at_end.filter(|token| !token.odd) {
+            self.clean_bytes += token.read_bytes;
+            self.clean_until += 1;
+            at_end = self.waiting.get(&self.clean_until);
+        }
+        let is_odd_then = at_end.is_some();
+        let next = self.waiting.get(&self.passed).filter(|token| !token.odd);
+        let after_next = next.map(|token| self.clean_bytes - token.read_bytes);
+        if after_next.is_some_and(|bytes| bytes >= self.lookahead_bytes) {
+            self.passed += 1;
+            self.clean_bytes = after_next.unwrap_or_default();
+            return self.waiting.remove(&(self.passed - 1));
+        }
+        if is_odd_then {
             self.stopped = true;
             // Overrides any other reason: the chain must continue alone.
             self.why = Some(Why::Odd);
-            return None;
         }
-        self.passed += 1;
-        self.waiting.remove(&(self.passed - 1))
+        None
+    }
+
+    /// Returns how many blocks wait for those after them.
+    fn kept_back(&self) -> usize {
+        if self.lookahead_bytes > 0 { (self.clean_until - self.passed) as usize } else { 0 }
+    }
+
+    /// Puts back a block that was taken in order: what comes before it stopped the chain.
+    pub fn put_back(&mut self, token: Token) {
+        self.passed -= 1;
+        self.waiting.insert(token.seq, token);
     }
 
     pub fn await_fold(&mut self, token: Token) {

@@ -15,7 +15,7 @@ use crate::tool::{busybox, uutils};
 use pelton_stream::{Flow, Framing, Kernel, Outcome, Parallel, Peer};
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
-use crate::{Accept, Command, Context, Declined, Facts, Input, Lines, OverParts};
+use crate::{Accept, Command, Context, Declined, Facts, Input, Lines, OutputFacts, OverParts};
 use fields::FieldsKernel;
 use list::List;
 
@@ -189,6 +189,7 @@ impl Command for Cut {
             lines: if changes_lines { Lines::Changed } else { Lines::Completed },
             record_end: self.line_end,
             over_parts: if makes_nul { OverParts::Unknown } else { OverParts::Concatenated },
+            output: if makes_nul { OutputFacts::default() } else { OutputFacts::of_input() },
             ..Facts::default()
         }
     }

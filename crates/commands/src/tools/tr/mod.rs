@@ -20,7 +20,8 @@ use std::io;
 use crate::bytes::translate::{ByteMapKernel, Members, STRETCH};
 use crate::tool::argv::{Opt, Order, Takes, opt, parse, short};
 use crate::{
-    Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, InputFacts, Lines, OverParts,
+    Accept, ByteMap, ByteSet, Command, Context, Declined, Facts, Input, InputFacts, Lines, OutputFacts,
+    OverParts,
 };
 use sets::Set;
 
@@ -96,6 +97,8 @@ pub(crate) static TOOL: Tool = Tool {
             "-C @s _",
             "' ' '\\n'",
             "-s ' '",
+            "-d '\\000'",
+            "-cd '[:print:]\\n'",
         ],
         options: &[],
         operands: &[""],
@@ -231,7 +234,8 @@ impl Command for Tr {
         let (creates, removes) = (self.map.creates(), self.map.removes().union(&self.squeezed));
         let lines_stay = !creates.contains(b'\n') && !removes.contains(b'\n');
         let lines = if lines_stay { Lines::Kept } else { Lines::Changed };
-        Facts { lines, input, over_parts: self.over_parts(), ..Facts::default() }
+        let output = if creates.contains(0) { OutputFacts::default() } else { OutputFacts::of_input() };
+        Facts { lines, input, output, over_parts: self.over_parts(), ..Facts::default() }
     }
 
     fn inputs(&self) -> &[Input] {
@@ -412,7 +416,8 @@ impl Parallel for SqueezeKernel {
     fn fork(&mut self) -> Option<Peer> {
         // With deletion, the byte before a block need not be the byte written last.
         let kernel = Box::new(SqueezeKernel { mapped: Vec::new(), ..self.clone() });
-        (!self.deletes).then_some(Peer { kernel, share: Sharing::After, whole: None, never: None })
+        let peer = Peer { kernel, share: Sharing::After, whole: None, never: None, lookahead_bytes: 0 };
+        (!self.deletes).then_some(peer)
     }
 
     fn keeps_records_whole(&mut self, end: u8) -> bool {

@@ -327,7 +327,7 @@ impl Parallel for WcKernel {
             total: Counts::default(),
         });
         let whole = self.counter.by_line().then_some(b'\n');
-        Some(Peer { kernel, share: Sharing::Fold, whole, never: None })
+        Some(Peer { kernel, share: Sharing::Fold, whole, never: None, lookahead_bytes: 0 })
     }
 
     fn merge(&mut self, peer: Box<dyn Kernel>) {
