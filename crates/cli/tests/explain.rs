@@ -195,3 +195,13 @@ fn what_is_native_where_sigpipe_is_ignored() {
     let cured = said("trap '' PIPE; env --default-signal=PIPE ");
     assert!(cured.contains("one native pass") && !cured.contains("SIGPIPE"), "{cured}");
 }
+
+#[test]
+fn stages_in_different_locales_are_one_pass() {
+    let dir = directory();
+    let mut command = command(dir.path(), &["explain", "cut -c1 f | LC_ALL=C sort | uniq -c | sort -rn"]);
+    let output = command.env("LC_ALL", "C.UTF-8").output().expect("pelton starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("4 stages, 1 process\n"), "{text}");
+    assert!(text.contains("sort-uniq: "), "{text}");
+}

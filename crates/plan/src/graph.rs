@@ -3,7 +3,7 @@
 use crate::node::Node;
 use pelton_commands::cost::Rate;
 use pelton_commands::stateless::Stateless;
-use pelton_commands::{Accept, Accepted, Context, Facts, Input, Locale};
+use pelton_commands::{Accept, Accepted, Context, Facts, Input};
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,8 +65,6 @@ pub struct Surroundings {
     pub ignores_sigpipe: bool,
     /// Whether the last stage writes to a pipe or socket that was inherited: its reader, which is not seen, may leave early.
     pub prints_to_a_stranger: bool,
-    /// The locale of the stages.
-    pub locale: Locale,
 }
 
 /// Which rules and kernels are enabled, by name (`--without NAME`, `--only NAME`).

@@ -31,7 +31,7 @@ fn planned_with(
     let candidates = candidates(text, &locale, of_family);
     plan(
         candidates,
-        &Surroundings { pipefail, ignores_sigpipe: false, prints_to_a_stranger: false, locale },
+        &Surroundings { pipefail, ignores_sigpipe: false, prints_to_a_stranger: false },
         switches,
     )
 }
@@ -82,7 +82,7 @@ pub(crate) fn under_pipefail(text: &str) -> String {
 pub(crate) fn without_sigpipe(text: &str, prints_to_a_stranger: bool) -> String {
     let locale = Locale::C;
     let candidates = candidates(text, &locale, Implementation::tested);
-    let surroundings = Surroundings { pipefail: false, ignores_sigpipe: true, prints_to_a_stranger, locale };
+    let surroundings = Surroundings { pipefail: false, ignores_sigpipe: true, prints_to_a_stranger };
     text_of(&plan(candidates, &surroundings, &Switches::default()))
 }
 

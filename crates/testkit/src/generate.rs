@@ -515,8 +515,15 @@ impl Pipelines {
         }
         // An assignment before a compound command is a syntax error.
         if self.one_in(12) && !stage.command.starts_with(['(', '{']) {
-            stage.prefix =
-                self.pick(&["LC_ALL=C ", "LC_ALL=C ", "LC_ALL=C.UTF-8 ", "LANG=C ", "POSIXLY_CORRECT=1 "]);
+            stage.prefix = self.pick(&[
+                "LC_ALL=C ",
+                "LC_ALL=C ",
+                "LC_ALL=C.UTF-8 ",
+                "LANG=C ",
+                "LC_COLLATE=C ",
+                "LC_CTYPE=C.UTF-8 ",
+                "POSIXLY_CORRECT=1 ",
+            ]);
         }
         stage
     }

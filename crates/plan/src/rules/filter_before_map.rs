@@ -14,7 +14,7 @@
 
 use super::{Rewrite, Rule, Site};
 use crate::node::{MakeKernel, Node, Resume, Work};
-use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input};
+use pelton_commands::{Accept, Accepted, ByteMap, ByteMapKernel, Charset, Class, Declined, Input, Locale};
 use pelton_stream::{Flow, Framing, IoControl, Kernel, Notice, Outcome, Parallel, Peer, Sharing, known};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> 
         return None;
     }
     let filter = site.stages[*stage].shown.clone();
-    Some(judge(&map, accepted, site).and_then(|()| {
+    Some(judge(&map, accepted, site.locale_of(*stage)?).and_then(|()| {
         let node = Node {
             // A filter that reads the files itself could print their names.
             as_pipe: first.as_pipe || first.inputs != [Input::Stdin] || first.stages.start == 0,
@@ -47,7 +47,7 @@ fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> 
     }))
 }
 
-fn judge(map: &ByteMap, filter: &Accepted, site: &Site) -> Accept<()> {
+fn judge(map: &ByteMap, filter: &Accepted, locale: &Locale) -> Accept<()> {
     let facts = &filter.facts;
     let (creates, removes) = (map.creates(), map.removes());
     if facts.stops_early() {
@@ -59,7 +59,7 @@ fn judge(map: &ByteMap, filter: &Accepted, site: &Site) -> Accept<()> {
     if creates.contains(0) || removes.contains(0) {
         return Declined::because("the map makes or removes NULs, and text with NULs is no text to a filter");
     }
-    let one_byte = site.surroundings.locale.ctype == Charset::C;
+    let one_byte = locale.ctype == Charset::C;
     if !one_byte && creates.union(&removes).iter().any(|byte| !byte.is_ascii()) {
         return Declined::because("the map changes bytes of characters that have several");
     }

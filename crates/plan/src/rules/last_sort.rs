@@ -22,20 +22,20 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> {
-    let locale = &site.surroundings.locale;
+    let locale = |node: &Node| site.locale_of(node.stages.start);
     let (one, other) = (
         (site.sort_options(first), site.uniq_options(first)),
         (site.sort_options(second), site.uniq_options(second)),
     );
     match (one, other) {
         ((Some(one), _), (Some(other), _)) => {
-            Some(two_sorts(one, other, locale).map(|()| keep_second(first, second)))
+            Some(two_sorts(one, other, locale(second)?).map(|()| keep_second(first, second)))
         }
         ((_, Some(one)), (Some(other), _)) => {
-            Some(uniq_sort(&one.ok()?, &other.ok()?, locale)?.map(|()| keep_second(first, second)))
+            Some(uniq_sort(&one.ok()?, &other.ok()?, locale(second)?)?.map(|()| keep_second(first, second)))
         }
         ((Some(one), _), (_, Some(other))) => {
-            Some(sort_uniq(&one.ok()?, &other.ok()?, locale)?.map(|()| keep_first(first, second)))
+            Some(sort_uniq(&one.ok()?, &other.ok()?, locale(first)?)?.map(|()| keep_first(first, second)))
         }
         _ => None,
     }

@@ -5,7 +5,7 @@
 
 use crate::graph::{Decision, Outcome, StageNote, Surroundings};
 use crate::node::{Node, Resume, Work};
-use pelton_commands::{Accept, Context, Input, SortOptions, UniqOptions};
+use pelton_commands::{Accept, Context, Input, Locale, SortOptions, UniqOptions};
 use pelton_stream::Framing;
 
 /// A rewrite of two adjacent nodes.
@@ -48,6 +48,11 @@ impl Site {
     /// Returns the description of a node.
     pub fn label<'a>(&'a self, node: &'a Node) -> &'a str {
         node.label(|stage| &self.stages[stage].shown)
+    }
+
+    /// Returns the locale of a stage, if its command was understood.
+    pub fn locale_of(&self, stage: usize) -> Option<&Locale> {
+        Some(&self.stages[stage].context.as_ref()?.locale)
     }
 
     /// Returns the arguments of a node, if it is the command of this name.

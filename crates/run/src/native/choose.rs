@@ -125,19 +125,6 @@ pub fn plan_pipeline(
             candidate.ends_without_reading = ends_without_reading(stage, dialect);
         }
     }
-    let mut locales: Vec<&Locale> = candidates
-        .iter()
-        .filter(|candidate| candidate.command.is_ok())
-        .filter_map(|candidate| Some(&candidate.context.as_ref()?.locale))
-        .collect();
-    locales.dedup();
-    let (differ, locale) = (locales.len() > 1, locales.pop().cloned().unwrap_or(Locale::C));
-    if differ {
-        // Rules compare the options of stages, in one locale for all.
-        for candidate in candidates.iter_mut().filter(|candidate| candidate.command.is_ok()) {
-            candidate.command = Declined::because("the stages run in different locales");
-        }
-    }
     let files: Vec<_> = accepted.iter().map(|stage| stage.as_ref().map(|stage| &stage.files)).collect();
     for stage in files::entangled(&files) {
         candidates[stage].command =
@@ -156,7 +143,6 @@ pub fn plan_pipeline(
         ignores_sigpipe,
         prints_to_a_stranger: last
             .is_some_and(|last| files::prints_to_a_stranger(&last.redirections, position(stages.len() - 1))),
-        locale,
     };
     let mut planned = pelton_plan::plan(candidates, &surroundings, switches);
     planned.input_bytes = input_bytes;
