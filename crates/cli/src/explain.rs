@@ -136,11 +136,15 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
         let _ = writeln!(text, "line {line}: {shown}{dots}");
         let stages = one.stages;
         let _ = match (one.called, &one.reason) {
-            (0, reason) => writeln!(text, "    nothing by pelton{}", because(reason)),
-            (1, _) if stages == 1 => writeln!(text, "    the command by pelton: its input is large"),
-            (called, _) if called == stages => writeln!(text, "    all {stages} stages by pelton"),
+            (0, reason) => writeln!(text, "    not through pelton{}", because(reason)),
+            (1, _) if stages == 1 => writeln!(text, "    the command through pelton: its input is large"),
+            (called, _) if called == stages => writeln!(text, "    all {stages} stages through pelton"),
             (called, reason) => {
-                writeln!(text, "    {called} of {stages} stages by pelton; not the others{}", because(reason))
+                writeln!(
+                    text,
+                    "    {called} of {stages} stages through pelton; not the others{}",
+                    because(reason)
+                )
             }
         };
     }

@@ -26,8 +26,8 @@ use std::process::{Command, Stdio};
 /// The text is run by pelton and by the shell, as `pelton run --check` does; if they differ, a few times more, and then shorter
 /// parts of it. The report names the difference, the shortest part that still has it, the rule or kernel that causes it, the
 /// plan, and the versions of pelton, the shell and the tools. It holds the text, the first lines that differ, the variables of
-/// the locale and those that the text names, with their values, and the sizes of the files that it names; please read it before
-/// you send it; --without-lines leaves the lines out. Standard input, if it is no terminal, is read to its end first.
+/// the locale and those that the text names, with their values, and the sizes and SHA-256 sums of the files that it names; please
+/// read it before you send it; --without-lines leaves the lines and the sums out. Standard input, if it is no terminal, is read to its end first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -48,8 +48,8 @@ pub struct ReportVerbArgs {
     #[arg(long)]
     pub run_twice: bool,
 
-    /// Leave out what the text printed: where it differs is said, but no bytes of the lines or messages. The text, the values of
-    /// its variables and the sizes of its files stay
+    /// Leave out what the text printed, and the sums of its files: where it differs is said, but no bytes of the lines or messages.
+    /// The text, the values of its variables and the sizes of its files stay
     #[arg(long)]
     pub without_lines: bool,
 
@@ -92,7 +92,7 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
         false => None,
     };
     let explained = checks.explain(&request.text).map_err(cannot)?;
-    let text = markdown(request, &environment, &whole, shortest.as_ref(), &explained);
+    let text = markdown(request, &environment, &whole, shortest.as_ref(), &explained, !args.without_lines);
     match &args.output {
         Some(file) => std::fs::write(file, text)
             .map_err(|error| Failure::io(format!("cannot write `{}`", file.display()), &error))?,
@@ -303,6 +303,7 @@ fn markdown(
     whole: &Checked,
     shortest: Option<&Checked>,
     explained: &str,
+    with_sums: bool,
 ) -> String {
     let mut text = String::from("# A report for pelton\n\n");
     let _ = writeln!(text, "- pelton {}", env!("CARGO_PKG_VERSION"));
@@ -336,7 +337,8 @@ fn markdown(
         }
     }
     for (name, bytes) in files_of(&whole.text.to_string_lossy()) {
-        let checksum = checksum(name, bytes).map(|sum| format!(", SHA-256 {sum}")).unwrap_or_default();
+        let sum = if with_sums { checksum(name, bytes) } else { None };
+        let checksum = sum.map(|sum| format!(", SHA-256 {sum}")).unwrap_or_default();
         let _ = writeln!(text, "- the file `{name}` has {bytes} bytes{checksum}");
     }
     section(&mut text, "The text", "sh", &whole.text.to_string_lossy());

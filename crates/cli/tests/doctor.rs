@@ -341,6 +341,14 @@ fn a_command_in_the_foreground_that_waits_for_who_opens_a_fifo() {
     Patient::start(&[pelton, "time", "bash", "-c", script]).hangs("fifo_one_sided", &words);
 }
 
+/// What runs beside the one that opens a FIFO is in the background already.
+#[test]
+fn a_writer_in_the_foreground_whose_reader_comes_later() {
+    let script = "mkfifo a b; sort a & awk 'BEGIN {print > \"a\"; print > \"b\"}'; sort b";
+    let words = ["put & behind the command of ", "awk (", "so that the script goes on to the reader of /"];
+    Patient::bash(script).hangs("fifo_one_sided", &words);
+}
+
 /// Python reads what its child never writes before it has written all input.
 #[test]
 fn a_reader_of_standard_error_that_has_not_closed_the_input() {

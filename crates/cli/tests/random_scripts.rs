@@ -61,8 +61,10 @@ const OF_ZSH: [&str; 24] = [
     "echo =sort | wc -l; sort =w | uniq",
 ];
 
-const SOURCES: [&str; 20] = [
+const SOURCES: [&str; 22] = [
     "sort w",
+    "sort -t\"$(printf b)\" -k2 w",
+    "grep -v \"$(printf %d $x)\" w",
     "cat w",
     "sort $x",
     "sort \"$x\"",
@@ -83,8 +85,10 @@ const SOURCES: [&str; 20] = [
     "uniq w",
     "sort nosuch",
 ];
-const STAGES: [&str; 21] = [
+const STAGES: [&str; 23] = [
     "sort",
+    "cut -d\"$(echo $p)\" -f1",
+    "head -n $(basename d/3)",
     "uniq",
     "uniq -c",
     "tr a-z A-Z",

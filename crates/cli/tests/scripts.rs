@@ -103,6 +103,12 @@ const BOTH: &[Case] = &[
     case(1, "for i in $(sort a | head -n 3); do echo \"<$i>\"; done"),
     case(1, "echo \"$(for f in a b; do sort $f | head -n 1; done)\""),
     case(1, "x=$(sort a | grep nosuch) || echo \"failed $?\""),
+    case(1, "for i in 1; do sort -t\"$(printf '\\t')\" -k1,1 a | uniq -c; done"),
+    case(1, "set -eu; for i in 1 2; do cut -c1-$(echo $i) a | sort \"$(pwd)\"/b -; done"),
+    case(1, "for i in 1; do sort \"$(printf %d x)\" a | uniq; echo $?; done"),
+    case(1, "set -u; for i in 1; do sort a \"$(basename \"$nosuch\")\" | uniq; echo $?; done"),
+    case(1, "for i in 1; do sort -k $(getconf NOSUCH) a | uniq; echo $?; done"),
+    case(0, "for i in 1; do sort a $(cat) | uniq; done </dev/null"),
     // Environment of a stage.
     case(1, "for i in 1; do LC_ALL=C sort a | uniq; done"),
     case(1, "for i in 1; do LC_ALL=C.UTF-8 tr a-z A-Z <a | LC_ALL=C sort; done"),

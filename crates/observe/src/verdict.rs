@@ -261,6 +261,7 @@ mod tests {
             profile: None,
             syscalls: None,
             timeline: None,
+            temporary_bytes: None,
             inside: None,
             tree: None,
             stands_for: 1,

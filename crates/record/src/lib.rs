@@ -205,6 +205,10 @@ pub struct Stage {
     pub end: End,
     /// What it cost, its reaped descendants included.
     pub cost: Cost,
+    /// Of a sort: the bytes that it wrote to temporary files and read again, as far as that shows. Its `read_bytes` and
+    /// `written_bytes` do not hold them.
+    #[serde(default)]
+    pub temporary_bytes: Option<u64>,
     /// What it did with its wall time, if it lived long enough to be sampled. Of a native row, measured: it waits for
     /// input while the kernels before it work, and for room while those after it do.
     pub waits: Option<Waits>,

@@ -112,6 +112,7 @@ fn stage(text: &str, cost: Cost, percent: Option<[u64; 5]>) -> Stage {
         profile: None,
         syscalls: None,
         timeline: None,
+        temporary_bytes: None,
         inside: None,
         tree: None,
         stands_for: 1,

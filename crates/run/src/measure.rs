@@ -37,8 +37,37 @@ pub fn assemble(
 /// Corrects the byte counts of the rows as the kernel gave them.
 pub fn correct_bytes(run: &mut Run) {
     for pipeline in &mut run.pipelines {
-        forget_what_was_spliced(pipeline);
-        exclude_start_up_reads(pipeline);
+        correct_bytes_of(pipeline);
+        let inside = pipeline.stages.iter_mut().filter_map(|stage| stage.inside.as_mut());
+        inside
+            .flat_map(|inside| &mut inside.pipelines)
+            .for_each(|inner| exclude_temporary_files(&mut inner.pipeline));
+    }
+}
+
+fn correct_bytes_of(pipeline: &mut Pipeline) {
+    forget_what_was_spliced(pipeline);
+    exclude_start_up_reads(pipeline);
+    exclude_temporary_files(pipeline);
+}
+
+/// Excludes from the input and output of a sort behind another stage what it keeps in temporary files: it writes that, and reads
+/// it again, beyond what it is given.
+fn exclude_temporary_files(pipeline: &mut Pipeline) {
+    for row in 1..pipeline.stages.len() {
+        let [before, sort] = &mut pipeline.stages[row - 1..=row] else { continue };
+        let is_sort = sort.text.split_whitespace().next() == Some("sort");
+        let cost = &mut sort.cost;
+        let (Some(given), Some(read), Some(written)) =
+            (before.cost.written_bytes, cost.read_bytes, cost.written_bytes)
+        else {
+            continue;
+        };
+        let kept = read.saturating_sub(given);
+        if is_sort && kept <= written && kept >= LEAST_KEPT_BYTES && kept >= given / 4 {
+            (cost.read_bytes, cost.written_bytes) = (Some(read - kept), Some(written - kept));
+            sort.temporary_bytes = Some(kept);
+        }
     }
 }
 
@@ -152,30 +181,20 @@ fn notes(run: &Run, by_line: bool) -> Vec<String> {
     notes
 }
 
-/// A sort that kept less than this in temporary files is not mentioned.
+/// Less is not told from what a program reads at its start.
 const LEAST_KEPT_BYTES: u64 = 1_000_000;
 /// Fewer are written and read in a moment.
 const SLOW_KEPT_BYTES: u64 = 200_000_000;
 
-/// Explains why a sort between two other stages reads more than it is given: what it keeps in temporary files, it writes and
-/// reads again; and how many bytes. `place` follows its name.
+/// Tells of what a sort kept in temporary files; and how many bytes. `place` follows its name.
 fn temporary_files(pipeline: &Pipeline, row: usize, place: &str) -> Option<(u64, String)> {
-    let sort = &pipeline.stages[row];
-    let given = pipeline.stages[row.checked_sub(1)?].cost.written_bytes?;
-    let is_sort = sort.text.split_whitespace().next() == Some("sort");
-    let kept = sort.cost.read_bytes?.saturating_sub(given);
-    let was_written = kept <= sort.cost.written_bytes?;
-    (is_sort && was_written && kept >= LEAST_KEPT_BYTES && kept >= given / 4).then(|| {
-        let number = pipeline.numbers(row).start().to_owned();
-        let megabytes = kept as f64 / 1e6;
-        let decimals = usize::from(megabytes < 10.0);
-        let cure = match kept >= SLOW_KEPT_BYTES {
-            true => "; `sort -S 1G` keeps up to 1 GB in memory",
-            false => ", which counts as its input and output",
-        };
-        let note = format!(
-            "stage {number} (sort){place} wrote {megabytes:.decimals$} MB to temporary files and read them again{cure}"
-        );
-        (kept, note)
-    })
+    let kept = pipeline.stages[row].temporary_bytes?;
+    let number = pipeline.numbers(row).start().to_owned();
+    let megabytes = kept as f64 / 1e6;
+    let decimals = usize::from(megabytes < 10.0);
+    let cure = if kept >= SLOW_KEPT_BYTES { "; `sort -S 1G` keeps up to 1 GB in memory" } else { "" };
+    let note = format!(
+        "stage {number} (sort){place} also wrote {megabytes:.decimals$} MB to temporary files and read them again{cure}"
+    );
+    Some((kept, note))
 }

@@ -150,6 +150,7 @@ impl<'a> Rows<'a> {
             inside: None,
             tree: part.finished.tree.clone(),
             timeline: part.finished.timeline.clone().map(|timeline| timeline.finish(self.start_ns)),
+            temporary_bytes: None,
             reads_previous: stages.start > 0,
             feeds_next: true,
             stands_for: stages.len() as u32,

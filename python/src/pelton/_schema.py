@@ -728,6 +728,8 @@ class Stage(Record):
             rounds.
         syscalls: Its system calls, if they were asked for (`pelton time --syscalls`) and may be
             traced.
+        temporary_bytes: Of a sort: the bytes that it wrote to temporary files and read again,
+            as far as that shows. Its `read_bytes` and `written_bytes` do not hold them.
         text: Source text of the stage.
         threads: Its threads and those of what it started, if they were asked for (`pelton time
             --threads`).
@@ -756,6 +758,7 @@ class Stage(Record):
     stands_for: int | None = None
     starts_processes: bool | None = None
     syscalls: Syscalls | None = None
+    temporary_bytes: int | None = None
     threads: Threads | None = None
     timeline: tuple[Slice, ...] | None = None
     tree: ProcessTree | None = None

@@ -120,6 +120,7 @@ struct PeltonRun {
     messages: Vec<u8>,
     left: Option<Left>,
     ended: Ended,
+    took: Duration,
 }
 
 /// The outcome of another run, compared.
@@ -131,6 +132,7 @@ struct ShellRun {
     messages: Vec<u8>,
     left: Option<Left>,
     ended: Ended,
+    took: Duration,
 }
 
 struct Check<'a> {
@@ -162,8 +164,10 @@ impl Check<'_> {
             terminal::say_bytes(bytes);
             Ok(true)
         };
+        let begun = Instant::now();
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
-        Ok(PeltonRun { printed, length, cut_off, messages, left: self.files.since(), ended })
+        let took = begun.elapsed();
+        Ok(PeltonRun { printed, length, cut_off, messages, left: self.files.since(), ended, took })
     }
 
     /// Runs `exec`, compares its outcome.
@@ -180,9 +184,11 @@ impl Check<'_> {
             keep(&mut messages, bytes);
             Ok(true)
         };
+        let begun = Instant::now();
         let ended = child::run(exec, &mut self.input, &mut out, &mut err)?;
+        let took = begun.elapsed();
         let (difference, digest) = comparer.finish()?;
-        Ok(ShellRun { difference, digest, was_closed, messages, left: self.files.since(), ended })
+        Ok(ShellRun { difference, digest, was_closed, messages, left: self.files.since(), ended, took })
     }
 
     fn shell_name(&self) -> String {
@@ -197,7 +203,8 @@ impl Check<'_> {
         let theirs = self.beside(self.shell.clone(), ours, &mut progress)?;
         progress.stop();
         if same_result(ours, &theirs) {
-            terminal::say(&format!("{AGREES} {}\n", sameness(ours, &shell)));
+            let times = times(ours.took, theirs.took, &shell);
+            terminal::say(&format!("{AGREES} {}{times}\n", sameness(ours, &shell)));
             return Ok(ours.ended.into());
         }
         terminal::say(&differences(ours, &theirs, &shell));
@@ -339,6 +346,18 @@ fn sameness(ours: &PeltonRun, shell: &str) -> String {
             ending::status_in_words(ours.ended.status())
         ),
     }
+}
+
+/// Shorter runs are mostly the start of programs.
+const LONG: Duration = Duration::from_millis(500);
+
+/// Returns what each run took, if one of them was long.
+fn times(ours: Duration, theirs: Duration, shell: &str) -> String {
+    if ours.max(theirs) < LONG {
+        return String::new();
+    }
+    let seconds = |took: Duration| pelton_report::units::seconds(took.as_nanos() as u64);
+    format!("; pelton took {}, {shell} {}, once each", seconds(ours), seconds(theirs))
 }
 
 /// So many files that differ are told.

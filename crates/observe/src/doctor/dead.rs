@@ -207,16 +207,33 @@ pub fn open_other_side(wait: &Wait) -> Option<String> {
 fn beside_opener(world: &World, held: &[Held<'_>], (opener, wait): Held<'_>) -> Option<String> {
     let parent = |pid: u32| world.processes.get(&pid).map(|process| process.stat.parent);
     let shell = held.iter().find(|(pid, wait)| wait.cause == Cause::Child && Some(*pid) == parent(opener))?.0;
+    // What a shell has started last is what it waits for; what was started before runs beside it.
+    let started = |pid: u32| world.processes.get(&pid).map(|process| (process.stat.start_ticks, pid));
     let waits_for_it = |(pid, wait): &&Held<'_>| {
         *pid != opener && parent(*pid) == Some(shell) && wait.by.iter().any(|holder| holder.pid == opener)
     };
-    let (other, _) = held.iter().find(waits_for_it)?;
+    let last = held.iter().filter(waits_for_it).max_by_key(|(pid, _)| started(*pid));
+    let Some((other, _)) = last.filter(|(pid, _)| started(*pid) > started(opener)) else {
+        return before_reader(world, shell, (opener, wait));
+    };
     Some(format!(
         "put & behind the command that runs as {} in the script: it waits for {}, and {} for it, so the script does not get to {}",
         name(world, *other),
         name(world, opener),
         name(world, shell),
         other_side(wait)
+    ))
+}
+
+/// Returns what helps if a shell waits for the one that opens a FIFO for writing.
+fn before_reader(world: &World, shell: u32, (opener, wait): Held<'_>) -> Option<String> {
+    let Cause::Opener { for_writing: true, removed: false, .. } = wait.cause else { return None };
+    let path = wait.object.as_deref()?;
+    Some(format!(
+        "in the script that {} runs, put & behind the command of {}, so that the script goes on to the reader of {path}; or start that \
+         reader before it. A reader by hand, such as `cat {path}`, takes the data from that of the script",
+        name(world, shell),
+        name(world, opener),
     ))
 }
 

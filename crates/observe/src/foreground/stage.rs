@@ -170,6 +170,7 @@ impl LateStage {
             inside: None,
             tree: None,
             timeline: Some(self.timeline.finish(line_start_ns)),
+            temporary_bytes: None,
             reads_previous: false,
             feeds_next: false,
             stands_for: 1,

@@ -209,6 +209,7 @@ fn stage(family: &Relations<'_>, leader: usize, run_start_ns: u64) -> Stage {
         inside: None,
         tree: None,
         timeline: timeline.map(|timeline| timeline.finish(run_start_ns)),
+        temporary_bytes: None,
         reads_previous: false,
         feeds_next: false,
         stands_for: 1,

@@ -32,6 +32,7 @@ pub fn verdict(stages: &[LiveStage], cores: u32) -> Verdict {
                 inside: None,
                 tree: stage.tree.clone(),
                 timeline: None,
+                temporary_bytes: None,
                 reads_previous: i > 0,
                 feeds_next: i + 1 < stages.len(),
                 stands_for: 1,

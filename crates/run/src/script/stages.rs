@@ -204,8 +204,62 @@ impl Judge<'_> {
                 Ok(None)
             }
             Reason::AnsiString => Ok(None),
+            Reason::CommandSubstitution if self.substitutes_alike(written, of) => Ok(None),
             _ => refused(),
         }
+    }
+
+    /// Whether a command substitution gives in a call what it gives in a stage: one command that reads no standard input, which
+    /// would be a pipe there, and changes nothing. It runs in a shell of its own in both. It changes `$?`, and its messages name its
+    /// line.
+    fn substitutes_alike(&self, written: &str, of: &Nested) -> bool {
+        let whole = of.pipeline.span.of(self.text);
+        if whole.contains(['\n', '?']) {
+            return false;
+        }
+        let inside = match written.strip_prefix("$(") {
+            Some(rest) => rest.strip_suffix(')'),
+            None => written
+                .strip_prefix('`')
+                .and_then(|rest| rest.strip_suffix('`'))
+                .filter(|it| !it.contains('\\')),
+        };
+        let Some(inside) = inside.filter(|_| self.dialect != Dialect::Zsh && !self.manner.xtrace) else {
+            return false;
+        };
+        let Ok(script) = pelton_syntax::parse(inside, self.dialect) else { return false };
+        let [item] = script.items.as_slice() else { return false };
+        let mut pipelines = item.and_or.pipelines();
+        let (Some(only), None) = (pipelines.next(), pipelines.next()) else { return false };
+        let [stage] = only.stages.as_slice() else { return false };
+        let Some(simple) = stage.simple() else { return false };
+        let name = simple.words.first().filter(|word| word.is_plain_name()).and_then(Word::static_text);
+        let is_known = |name: String| match name.as_str() {
+            _ if self.functions.contains(&name) => false,
+            // `date -f -`
+            "date" => simple.words[1..].iter().all(|word| {
+                word.static_text()
+                    .is_some_and(|text| text.starts_with('+') || ["-u", "-I"].contains(&text.as_str()))
+            }),
+            name => READ_NO_INPUT.contains(&name),
+        };
+        let is_plain = |part: &WordPart| match part {
+            WordPart::Bare(_) | WordPart::Quoted(_) => true,
+            WordPart::Variable { name, .. } => !is_set_by_shell(name, self.environment.get(name).is_some()),
+            WordPart::Opaque { reason: Reason::SpecialParameter, span } => {
+                positional(span.of(inside)).is_some()
+            }
+            WordPart::Opaque { reason: Reason::AnsiString, .. } => true,
+            _ => false,
+        };
+        !item.background
+            && !only.negated
+            && !only.timed
+            && !stage.pipes_stderr
+            && stage.redirects.is_empty()
+            && simple.assignments.is_empty()
+            && name.is_some_and(is_known)
+            && simple.words.iter().flat_map(|word| &word.parts).all(is_plain)
     }
 
     fn redirect(
@@ -256,6 +310,12 @@ impl Judge<'_> {
         self.parameters(target, of)
     }
 }
+
+/// Commands that read no standard input, whatever their arguments, and change nothing.
+const READ_NO_INPUT: [&str; 13] = [
+    "basename", "dirname", "echo", "getconf", "hostname", "id", "nproc", "printf", "pwd", "realpath", "seq",
+    "uname", "whoami",
+];
 
 /// Describes a parameter that may be unset under `set -u`.
 pub fn unset_ends_stage(name: &str) -> String {

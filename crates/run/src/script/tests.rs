@@ -213,6 +213,17 @@ fn part_of_a_pipeline_is_called() {
 }
 
 #[test]
+fn what_a_command_without_input_prints_is_a_word() {
+    for words in [
+        "sort -t\"$(printf '\\t')\" -k2 \"$(pwd)\"/a",
+        "sort `seq $1` \"$(date +%F)\"",
+        "cut -d $(echo \"$x\") a",
+    ] {
+        assert_eq!(after(&format!("{words} | uniq")), format!("PIPE --line=1 SEP {words} SEP uniq"));
+    }
+}
+
+#[test]
 fn what_could_tell_is_left() {
     for (text, why) in [
         ("sort a | uniq & kill $!", "`&`"),
@@ -223,6 +234,14 @@ fn what_could_tell_is_left() {
         ("if true; then\nsort() {\necho\n} <<E\nx\nE\nfi\nsort a | uniq", "`sort`, which is a function"),
         ("cat <<E | uniq |\nx\nE\nsort", "a redirection"),
         ("sort $(foo) | uniq", "a command substitution"),
+        ("sort $(date -f -) | uniq", "a command substitution"),
+        ("sort $(echo a | cat) | uniq", "a command substitution"),
+        ("sort $(echo a; x=1) | uniq", "a command substitution"),
+        ("sort $(echo $RANDOM) | uniq", "a command substitution"),
+        ("sort $(echo a < b) | uniq", "a command substitution"),
+        ("sort $(echo a) $? | uniq", "a command substitution"),
+        ("echo() { :; }; sort $(echo a) | uniq", "a command substitution"),
+        ("sort $(echo a) |\n uniq", "a command substitution"),
         ("sort ${x:=1} | uniq", "an expansion with an operator"),
         ("sort ${x?oh} | uniq", "an expansion with an operator"),
         ("sort $((i=1)) | uniq", "an arithmetic expansion"),
