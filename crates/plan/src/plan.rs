@@ -178,6 +178,10 @@ mod tests {
             "grep x f | awk {printf(\"%c\",$1)}",
             r"grep x f | tr x \0",
             "grep x f | sort -z",
+            "grep x f | uniq -z",
+            "grep x f | cut -z -c1-",
+            "grep x f | cut -z -f1",
+            "grep x f | cut --output-delimiter= -c1,3",
             "find . -print0",
         ] {
             let plan = plan_text(&format!("{printer} | grep y"));

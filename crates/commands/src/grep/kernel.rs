@@ -62,13 +62,19 @@ impl GrepKernel {
 
 /// Work that several threads share.
 impl GrepKernel {
-    /// Whether peers may search what comes next, with their output kept back until it is certain.
+    /// Whether peers may search what comes next, with their output kept back until it is certain. Very long lines make that
+    /// more than a cache holds.
     fn may_look_ahead(&self) -> bool {
         let Progress { reads, any_nul, stuck, asked, binary, full, .. } = &self.progress;
         let is_beyond_first = reads.are_of_pipe() || !reads.are_known();
         let is_undecided =
             stuck.is_some() || asked.is_some() || binary.is_some() || *full || self.real.is_some();
-        reads.do_not_depend_on_time() && is_beyond_first && !any_nul && !is_undecided && !self.drains
+        reads.do_not_depend_on_time()
+            && reads.are_short()
+            && is_beyond_first
+            && !any_nul
+            && !is_undecided
+            && !self.drains
     }
 
     /// Searches a block as a peer: what is not text is for the first kernel.

@@ -290,9 +290,9 @@ pub struct ChildProgram {
     pub starts_often: bool,
 }
 
-/// Whether an escape in a script of sed or awk may stand for a NUL: `\0`, `\o0`, `\d000`, `\x00`, `\c@`.
+/// Whether an escape in a script of sed or awk may stand for a NUL: `\0`, `\o0`, `\d000`, `\x00`, `\u0`, `\c@`.
 pub(crate) fn may_escape_nul(arguments: &[Vec<u8>]) -> bool {
     let stands_for_nul =
-        |pair: &[u8]| pair[0] == b'\\' && (pair[1].is_ascii_digit() || b"odxc".contains(&pair[1]));
+        |pair: &[u8]| pair[0] == b'\\' && (pair[1].is_ascii_digit() || b"odxuc".contains(&pair[1]));
     arguments.iter().any(|argument| argument.windows(2).any(stands_for_nul))
 }

@@ -47,6 +47,7 @@ fn stage(name: &str, did: &[Did]) -> Stage {
         inside: None,
         tree: None,
         timeline: Some(did.iter().enumerate().map(slice).collect()),
+        temporary_bytes: None,
         reads_previous: true,
         feeds_next: true,
         stands_for: 1,

@@ -183,8 +183,12 @@ impl Command for Cut {
                 *only_delimited || makes_lines
             }
         };
-        let makes_nul =
-            matches!(&self.mode, Mode::Fields { output_delimiter, .. } if output_delimiter.contains(&0));
+        // It ends a last line that has no terminator.
+        let makes_nul = self.line_end == 0
+            || match &self.mode {
+                Mode::Bytes { delimiter } => delimiter.contains(&0),
+                Mode::Fields { output_delimiter, .. } => output_delimiter.contains(&0),
+            };
         Facts {
             lines: if changes_lines { Lines::Changed } else { Lines::Completed },
             record_end: self.line_end,
