@@ -442,6 +442,10 @@ pub struct PipeArgs {
     #[arg(long)]
     pub own_input: bool,
 
+    /// Drop the messages of these stages, as `2>/dev/null` does
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub silent: Vec<usize>,
+
     /// Standard input of the first stage
     #[arg(long, value_name = "FILE")]
     pub read: Option<OsString>,

@@ -117,6 +117,10 @@ pub fn written_call(mut args: impl Iterator<Item = OsString>) -> Option<PipeArgs
             b"shell-options=" => call.shell_options = value(),
             b"flags=" => call.flags = value(),
             b"trace=" => call.trace = Some(value()?.to_str()?.parse().ok()?),
+            b"silent=" => {
+                call.silent =
+                    value()?.to_str()?.split(',').map(|at| at.parse().ok()).collect::<Option<_>>()?;
+            }
             b"read=" => call.read = value(),
             b"write=" => call.write = value(),
             b"append=" => call.append = value(),
@@ -205,6 +209,9 @@ impl Text<'_> {
             }
             command(&mut out, words, number + assignments.len());
             number += stage.len();
+            if self.args.silent.contains(&(at + 1)) {
+                out.extend_from_slice(b" 2>/dev/null");
+            }
             if let (0, Some(file)) = (at, &self.args.read) {
                 redirect(&mut out, b" <", file);
             }

@@ -61,7 +61,9 @@ const OF_ZSH: [&str; 24] = [
     "echo =sort | wc -l; sort =w | uniq",
 ];
 
-const SOURCES: [&str; 22] = [
+const SOURCES: [&str; 24] = [
+    "sort w nosuch 2>/dev/null",
+    "cat 2>/dev/null < $x",
     "sort w",
     "sort -t\"$(printf b)\" -k2 w",
     "grep -v \"$(printf %d $x)\" w",
@@ -85,7 +87,9 @@ const SOURCES: [&str; 22] = [
     "uniq w",
     "sort nosuch",
 ];
-const STAGES: [&str; 23] = [
+const STAGES: [&str; 25] = [
+    "sort 2>/dev/null",
+    "cut -c 2> /dev/null",
     "sort",
     "cut -d\"$(echo $p)\" -f1",
     "head -n $(basename d/3)",

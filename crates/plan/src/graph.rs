@@ -34,6 +34,8 @@ pub struct Candidate {
     pub redirects_stdout: bool,
     /// Whether it reads its standard input from its own file (`< file`), not from the pipe.
     pub redirects_stdin: bool,
+    /// Whether it drops its messages (`2>/dev/null`): the process that runs it does, and runs no stage that does not.
+    pub drops_messages: bool,
     /// Whether it ends at once without reading its input (`true`, `echo`): what feeds it may be ended by SIGPIPE.
     pub ends_without_reading: bool,
 }

@@ -190,6 +190,14 @@ mod tests {
     }
 
     #[test]
+    fn who_drops_messages_runs_apart_from_who_does_not() {
+        let plan = plan_text("tr a b 2> /dev/null | sort | uniq -c");
+        assert_eq!(plan, "native { tr a b } | native { [sort the distinct lines] }");
+        let plan = plan_text("tr a b 2> /dev/null | cut -c1 2> /dev/null | tr b c");
+        assert_eq!(plan, "native { tr a b ; cut -c1 } | native { tr b c }");
+    }
+
+    #[test]
     fn what_comes_without_nuls_comes_without_a_pipe() {
         for (text, plan) in [
             ("grep x f | grep y", "native { grep x f ; grep y }"),

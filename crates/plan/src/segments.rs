@@ -9,7 +9,10 @@ pub(crate) fn segments(candidates: &[Candidate], verdicts: &mut [Accept<&Facts>]
     for (at, verdict) in verdicts.iter().enumerate() {
         match (verdict, segments.last_mut()) {
             (Err(_), _) => segments.push(Segment::Process(at)),
-            (Ok(_), Some(Segment::Native { stages, .. })) if reads_only_pipe(&candidates[at]) => {
+            (Ok(_), Some(Segment::Native { stages, .. }))
+                if reads_only_pipe(&candidates[at])
+                    && candidates[at].drops_messages == candidates[at - 1].drops_messages =>
+            {
                 stages.end = at + 1;
             }
             (Ok(_), _) => segments.push(Segment::Native { stages: at..at + 1, nodes: Vec::new() }),

@@ -43,7 +43,7 @@ fn candidates(text: &str, locale: &Locale, of_family: fn(Family) -> Implementati
         let redirects = |sign: &str| text.split(' ').any(|word| word == sign);
         let words: Vec<Vec<u8>> = text
             .split(' ')
-            .take_while(|word| !matches!(*word, "<" | ">"))
+            .take_while(|word| !matches!(*word, "<" | ">" | "2>"))
             .map(|word| word.trim_matches('\'').as_bytes().to_vec())
             .collect();
         let (name, args) = words.split_first().expect("a word");
@@ -62,6 +62,7 @@ fn candidates(text: &str, locale: &Locale, of_family: fn(Family) -> Implementati
             reads_a_stage_outside: false,
             redirects_stdout: redirects(">"),
             redirects_stdin: redirects("<"),
+            drops_messages: redirects("2>"),
             ends_without_reading: name == b"true",
         }
     };

@@ -323,6 +323,17 @@ pub struct Redirect {
     pub span: Span,
 }
 
+impl Redirect {
+    /// Whether it is `2>/dev/null`.
+    pub fn drops_messages(&self) -> bool {
+        let file = match &self.kind {
+            RedirectKind::Write(file) | RedirectKind::Append(file) | RedirectKind::Clobber(file) => file,
+            _ => return false,
+        };
+        self.fd == Some(2) && file.static_text().is_some_and(|file| file == "/dev/null")
+    }
+}
+
 /// The kind of a redirection. The default descriptor is 0 for the reading kinds, 1 for the writing kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedirectKind {

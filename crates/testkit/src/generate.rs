@@ -509,9 +509,10 @@ impl Pipelines {
             stage.redirections.push(format!("< {}", self.pick(&["a", "b", "missing"])));
         }
         if self.one_in(if last { 8 } else { 60 }) {
-            stage
-                .redirections
-                .push(self.pick(&["> out", ">> out", "> b", "2> err", "> /dev/null", "> /dev/full"]).into());
+            stage.redirections.push(
+                self.pick(&["> out", ">> out", "> b", "2> err", "2>/dev/null", "> /dev/null", "> /dev/full"])
+                    .into(),
+            );
         }
         // An assignment before a compound command is a syntax error.
         if self.one_in(12) && !stage.command.starts_with(['(', '{']) {

@@ -22,7 +22,7 @@ use pelton_commands::{
     TemporaryFiles, Tool, Unsuitable, lookup,
 };
 use pelton_plan::{Candidate, Planned, Segment, StageNote, Switches};
-use pelton_syntax::{Command as SyntaxCommand, Dialect, RedirectKind};
+use pelton_syntax::{Command as SyntaxCommand, Dialect, Redirect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec};
 use pelton_sys::{limits, machine, scratch, startup};
 use std::ffi::{CString, OsStr};
@@ -205,8 +205,14 @@ fn scripts_at_risk(stages: &[StagePlan], files: &[Option<&Files>], around: &Surr
 
 /// Whether a process stage may write one of these files.
 fn may_write(stage: &StagePlan, names: &[Vec<u8>], around: &Surroundings<'_>) -> bool {
-    let reads_only = |kind: &RedirectKind| matches!(kind, RedirectKind::Read(_));
-    if stage.syntax.redirects.iter().any(|redirect| !reads_only(&redirect.kind)) {
+    let may_be_it = |redirect: &Redirect| match &redirect.kind {
+        RedirectKind::Read(_) | RedirectKind::Duplicate(..) => false,
+        RedirectKind::Write(file) | RedirectKind::Append(file) | RedirectKind::Clobber(file) => file
+            .static_text()
+            .is_none_or(|file| names.iter().any(|name| files::may_be_the_same(name, file.as_bytes()))),
+        _ => true,
+    };
+    if stage.syntax.redirects.iter().any(may_be_it) {
         return true;
     }
     let Ok(prepared) = stage.program(around) else { return true };
@@ -224,7 +230,9 @@ fn understand(
     detector: &mut Detector<'_>,
 ) -> (Candidate, Option<NativeStage>) {
     let reads_file = stage.syntax.redirects.iter().any(|r| matches!(r.kind, RedirectKind::Read(_)));
-    let writes_file = stage.syntax.redirects.iter().any(|r| !matches!(r.kind, RedirectKind::Read(_)));
+    let drops_messages = stage.syntax.redirects.iter().any(Redirect::drops_messages);
+    let writes = |r: &Redirect| !matches!(r.kind, RedirectKind::Read(_)) && !r.drops_messages();
+    let writes_file = stage.syntax.redirects.iter().any(writes);
     let mut candidate = Candidate {
         name: stage.name.clone(),
         args: Vec::new(),
@@ -237,6 +245,7 @@ fn understand(
         reads_a_stage_outside: position.first && !reads_file && around.owns_input,
         redirects_stdout: writes_file,
         redirects_stdin: reads_file,
+        drops_messages,
         ends_without_reading: false,
     };
     let understood = command_of(stage, position, around, detector, &mut candidate);
@@ -264,6 +273,9 @@ fn stateless_of(
     let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
     if !parts::may_be(name) {
         return Declined::because(NOT_KNOWN);
+    }
+    if stage.syntax.redirects.iter().any(Redirect::drops_messages) {
+        return Declined::because("a redirection of its messages");
     }
     check_redirects(stage)?;
     let args: Vec<Vec<u8>> = exec.argv.iter().skip(1).map(|arg| arg.as_bytes().to_vec()).collect();
@@ -576,7 +588,7 @@ fn check_environment(tool: &Tool, environment: &[CString]) -> Accept<()> {
     }
 }
 
-/// Accepts only plain file redirections of standard input and standard output.
+/// Accepts only plain file redirections of standard input and standard output, and messages that are dropped (`2>/dev/null`).
 fn check_redirects(stage: &StagePlan) -> Result<(), Declined> {
     if stage.syntax.pipes_stderr {
         return Declined::because("its standard error goes into the pipe");
@@ -585,7 +597,7 @@ fn check_redirects(stage: &StagePlan) -> Result<(), Declined> {
         let plain = match redirect.kind {
             RedirectKind::Read(_) => redirect.fd.is_none_or(|fd| fd == 0),
             RedirectKind::Write(_) | RedirectKind::Append(_) | RedirectKind::Clobber(_) => {
-                redirect.fd.is_none_or(|fd| fd == 1)
+                redirect.fd.is_none_or(|fd| fd == 1) || redirect.drops_messages()
             }
             _ => false,
         };
@@ -593,7 +605,7 @@ fn check_redirects(stage: &StagePlan) -> Result<(), Declined> {
             return Declined::because("a redirection that only the real command can have");
         }
     }
-    if stage.syntax.redirects.len() > 2 {
+    if stage.syntax.redirects.iter().filter(|redirect| !redirect.drops_messages()).count() > 2 {
         return Declined::because("several redirections");
     }
     Ok(())

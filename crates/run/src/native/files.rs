@@ -199,6 +199,12 @@ pub fn script(name: &[u8]) -> Accept<Vec<u8>> {
     }
 }
 
+/// Whether two names may be those of one file. What does not exist yet, or is another file, is not it.
+pub(super) fn may_be_the_same(one: &[u8], other: &[u8]) -> bool {
+    let found = |name| std::fs::metadata(path(name)).as_ref().map(FileIdentity::of).ok();
+    one == other || found(one).is_some_and(|identity| found(other) == Some(identity))
+}
+
 /// Whether it is a large file of which less is stored than its size.
 pub(super) fn may_have_holes(file: &Metadata) -> bool {
     const SMALL_BYTES: u64 = 96 << 10;

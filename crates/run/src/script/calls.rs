@@ -117,7 +117,7 @@ impl Writer<'_> {
             return Err("several lines, of which a trap sees the last".to_owned());
         }
         let redirects: Vec<&Redirect> = stages.iter().flat_map(|stage| &stage.redirects).collect();
-        let mut beginning = self.beginning(&self.lines(stages, of), &redirects, !from_first, of);
+        let mut beginning = self.beginning(&self.lines(stages, of), stages, !from_first, of);
         refuse_escapes(&beginning, of)?;
         let mut after = String::new();
         if let Some(traced) = &self.traced {
@@ -348,8 +348,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the call up to its first stage. `owns_input`: whether its input is a pipe from the stage before.
-    fn beginning(&self, line: &str, redirects: &[&Redirect], owns_input: bool, of: &Nested) -> String {
+    /// Writes the call up to its first stage, with the redirections of these stages as options. `owns_input`: whether its input is a pipe from the stage before.
+    fn beginning(&self, line: &str, stages: &[Stage], owns_input: bool, of: &Nested) -> String {
         let Caller { program, options, separator } = self.caller;
         let mut words = vec![quoted(program), "pipe".to_owned()];
         words.extend(options.iter().map(|option| quoted(option)));
@@ -374,7 +374,14 @@ impl Writer<'_> {
         if owns_input {
             words.push("--own-input".to_owned());
         }
-        words.extend(redirects.iter().filter_map(|redirect| self.option(redirect)));
+        let drops = |stage: &Stage| stage.redirects.iter().any(Redirect::drops_messages);
+        let silent = stages.iter().enumerate().filter(|(_, stage)| drops(stage));
+        let silent: Vec<String> = silent.map(|(at, _)| (at + 1).to_string()).collect();
+        if !silent.is_empty() {
+            words.push(format!("--silent={}", silent.join(",")));
+        }
+        let redirects = stages.iter().flat_map(|stage| &stage.redirects);
+        words.extend(redirects.filter_map(|redirect| self.option(redirect)));
         words.push(separator.clone());
         words.join(" ") + " "
     }
@@ -407,6 +414,7 @@ fn refuse_escapes(beginning: &str, of: &Nested) -> Result<(), String> {
 /// Returns the option of a call for a redirection, and the name of its file; `None` if a call has no such option.
 fn option_and_file(redirect: &Redirect) -> Option<(&'static str, &Word)> {
     match &redirect.kind {
+        _ if redirect.drops_messages() => None,
         RedirectKind::Read(file) => Some(("read", file)),
         RedirectKind::Write(file) => Some(("write", file)),
         RedirectKind::Append(file) => Some(("append", file)),

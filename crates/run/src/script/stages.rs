@@ -60,9 +60,13 @@ impl Judge<'_> {
         for redirect in &stage.redirects {
             needed.extend(self.redirect(redirect, first, last, of)?);
         }
-        let reads = |redirect: &&Redirect| matches!(redirect.kind, RedirectKind::Read(_));
-        let inputs = stage.redirects.iter().filter(reads).count();
-        match (inputs, stage.redirects.len() - inputs) {
+        let others = || stage.redirects.iter().filter(|redirect| !redirect.drops_messages());
+        let inputs = others().filter(|redirect| matches!(redirect.kind, RedirectKind::Read(_))).count();
+        let drops = stage.redirects.iter().rposition(Redirect::drops_messages);
+        // What is said of a file that cannot be opened is dropped if messages were before. A trace is not.
+        let only_first = drops.is_none_or(|at| at == 0 && !self.manner.xtrace);
+        match (inputs, others().count() - inputs) {
+            _ if !only_first => Err("a redirection".into()),
             (0 | 1, 0 | 1) => Ok(needed),
             _ => Err("several redirections".into()),
         }
@@ -269,6 +273,9 @@ impl Judge<'_> {
         last: bool,
         of: &Nested,
     ) -> Result<BTreeSet<String>, String> {
+        if redirect.drops_messages() {
+            return Ok(BTreeSet::new());
+        }
         let appends = self.dialect == Dialect::Zsh && matches!(redirect.kind, RedirectKind::Append(_));
         if self.manner.noclobber && (appends || matches!(redirect.kind, RedirectKind::Write(_))) {
             return Err("`>` under `set -C`".into());

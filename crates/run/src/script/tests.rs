@@ -57,7 +57,7 @@ fn redirections_go_with_the_call() {
     );
     assert_eq!(
         after("sort a 2>/dev/null | uniq | head"),
-        "sort a 2>/dev/null | PIPE --line=1 --own-input SEP uniq SEP head"
+        "PIPE --line=1 --silent=1 SEP sort a  SEP uniq SEP head"
     );
 }
 
