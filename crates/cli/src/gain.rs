@@ -48,9 +48,9 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
     if !are_pipelines_busy && !is_whole_busy {
         return None;
     }
-    let (native, all) = scripts::native_pipelines(request, plan, environment);
+    let pipelines = scripts::native_pipelines(request, plan, environment);
     // Else what it computes may be elsewhere.
-    if !are_pipelines_busy && native < all {
+    if !are_pipelines_busy && pipelines.native < pipelines.all {
         return None;
     }
     let typed = match (&called, source.words(), &request.script) {
@@ -63,7 +63,9 @@ fn script_advice(run: &Run, source: &Source, environment: &Environment) -> Optio
         ),
         _ => return None,
     };
-    (native > 0).then(|| format!("`pelton run {typed}`: {}, with the same output", run_natively(native, all)))
+    let lines = not_of_lines(&pipelines.other_lines);
+    let native = run_natively(pipelines.native, pipelines.all);
+    (pipelines.native > 0).then(|| format!("`pelton run {typed}`: {native}{lines}, with the same output"))
 }
 
 /// The names under which make finds its Makefile, in its order.
@@ -94,6 +96,16 @@ fn make_advice(run: &Run, source: &Source, environment: &Environment) -> Option<
             run_natively(native, texts.len())
         )
     })
+}
+
+/// Names the lines of pipelines that run as they are, if there are few.
+fn not_of_lines(lines: &[usize]) -> String {
+    match lines {
+        [line] => format!(", not that of line {line}"),
+        [one, other] => format!(", not those of lines {one} and {other}"),
+        [one, other, third] => format!(", not those of lines {one}, {other} and {third}"),
+        _ => String::new(),
+    }
 }
 
 fn run_natively(native: usize, all: usize) -> String {
@@ -142,7 +154,7 @@ fn text_of(inner: &Inner) -> Option<String> {
 fn is_native(text: &str, shell: &str, environment: &Environment) -> bool {
     let args = SourceArgs { shell: Some(shell.into()), words: vec![text.into()], ..SourceArgs::default() };
     match Source::resolve(&args, environment) {
-        Ok(Source::Text(request, plan)) => scripts::native_pipelines(&request, &plan, environment).0 > 0,
+        Ok(Source::Text(request, plan)) => scripts::native_pipelines(&request, &plan, environment).native > 0,
         _ => false,
     }
 }

@@ -5,19 +5,31 @@ use pelton_run::script::{self, Caller, Rewritten};
 use pelton_run::{Environment, Plan, Request, Switches};
 use std::hash::{BuildHasher, RandomState};
 
-/// Returns how many of a script's pipelines run natively, at least in part, and how many there are.
-pub fn native_pipelines(request: &Request, plan: &Plan, environment: &Environment) -> (usize, usize) {
+/// The pipelines of a script.
+#[derive(Default)]
+pub struct Pipelines {
+    /// How many run natively, at least in part.
+    pub native: usize,
+    pub all: usize,
+    /// The lines of the others, as far as they are known.
+    pub other_lines: Vec<usize>,
+}
+
+/// Returns how many of a script's pipelines run natively.
+pub fn native_pipelines(request: &Request, plan: &Plan, environment: &Environment) -> Pipelines {
     let (switches, passes) = (SwitchArgs::default(), PassArgs::default());
     match rewritten(request, plan, environment, &switches, &passes) {
         Some(Ok(rewritten)) => {
-            let called = rewritten.pipelines.iter().filter(|one| one.called > 0);
-            (called.count(), rewritten.pipelines.len())
+            let others = rewritten.pipelines.iter().filter(|one| one.called == 0);
+            let other_lines: Vec<usize> = others.map(|one| one.line).collect();
+            let all = rewritten.pipelines.len();
+            Pipelines { native: all - other_lines.len(), all, other_lines }
         }
-        Some(Err(_)) => (0, 0),
+        Some(Err(_)) => Pipelines::default(),
         None => {
             let explained = pelton_run::explain(plan, request, environment, &Switches::default(), false);
             let native = explained.iter().filter(|one| one.planned.estimate().is_some());
-            (native.count(), explained.len())
+            Pipelines { native: native.count(), all: explained.len(), other_lines: Vec::new() }
         }
     }
 }

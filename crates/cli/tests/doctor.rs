@@ -326,6 +326,9 @@ fn a_filter_that_keeps_its_output_back() {
     let said =
         Patient::bash("echo x > f; tail -f f | grep x | cut -c1 > out; :").await_finding("idle", "buffered");
     assert!(said.contains("by `grep --line-buffered` and `stdbuf -oL cut`"), "{said}");
+    let twice = "echo x > f; tail -f f | grep x | grep -v y | cut -c1 > out; :";
+    let said = Patient::bash(twice).await_finding("idle", "buffered");
+    assert!(said.contains("by `grep --line-buffered` in both places and `stdbuf -oL cut`"), "{said}");
     let much = "(yes no | head -c 200000; sleep 100) | grep x | cat; :";
     Patient::bash(much).is_healthy("idle", "buffered");
 }

@@ -68,7 +68,7 @@ pub fn run(args: &RunArgs, source: &Source, environment: &Environment) -> Result
 /// Fails for a text that is unsafe to run twice.
 fn refuse(args: &RunArgs, request: &Request, plan: &Plan, environment: &Environment) -> Result<(), Failure> {
     if let Plan::Whole { reason } = plan
-        && scripts::native_pipelines(request, plan, environment).0 == 0
+        && scripts::native_pipelines(request, plan, environment).native == 0
     {
         let message =
             format!("the shell runs all of this text, because of {reason}: there is nothing to check");

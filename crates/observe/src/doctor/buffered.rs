@@ -70,8 +70,19 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         "{who} has read {taken} and written nothing: what it has found is in its buffer, if it has found anything{waiters}"
     );
     let filters = [first].into_iter().chain(behind).filter(|pid| writes_late(seen, *pid));
-    let hows: Vec<String> =
-        filters.filter_map(|pid| unbuffered(&seen.world, pid)).map(str::to_owned).collect();
+    let mut hows: Vec<(&str, usize)> = Vec::new();
+    for how in filters.filter_map(|pid| unbuffered(&seen.world, pid)) {
+        match hows.iter_mut().find(|(known, _)| *known == how) {
+            Some((_, count)) => *count += 1,
+            None => hows.push((how, 1)),
+        }
+    }
+    let said = |(how, count): (&str, usize)| match count {
+        1 => how.to_owned(),
+        2 => format!("{how} in both places"),
+        count => format!("{how} in all {count} places"),
+    };
+    let hows: Vec<String> = hows.into_iter().map(said).collect();
     let cure = Some(format!(
         "have each line written at once, by {}: into a pipe or a file, lines are written only when some kB have come together",
         listed(hows, "and")
