@@ -19,6 +19,8 @@ pub struct Out {
     pub ignores_epipe: bool,
     /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
+    /// Whether messages are written while output is still buffered: its reader may have gone by now, which is noticed later.
+    pub is_overtaken: bool,
 }
 
 const OUT_BYTES: usize = 64 * 1024;
@@ -38,6 +40,7 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
+            is_overtaken: false,
         }
     }
 
@@ -49,6 +52,7 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
+            is_overtaken: false,
         }
     }
 
@@ -176,7 +180,9 @@ impl Sink for Out {
     }
 
     fn complain(&mut self, text: &[u8]) {
-        self.flush();
+        if !self.is_overtaken {
+            self.flush();
+        }
         // If standard error is closed, the message is lost.
         let _ = std::io::stderr().write_all(text);
     }

@@ -32,6 +32,8 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         let kernel = Some(kernel(node, &own[0].caller.messages)?);
         made.push(NativeNode { stages: node.stages.clone(), kernel, resume, itself });
     }
+    let last = nodes.last().and_then(|node| node.own_command());
+    let last_overtakes = last.is_some_and(|accepted| accepted.facts.diagnostics.overtake_output);
     let last_copies = nodes.last().is_some_and(|node| node.copies().is_some());
     let last_runs = nodes.last().and_then(|node| node.child()).map(|child| child.name.clone());
     let is_last = nodes.len() == 1;
@@ -49,6 +51,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         nodes: made,
         last_copies,
         holds_back: false,
+        last_overtakes,
         reads_at_most: None,
         last_runs,
         starts,

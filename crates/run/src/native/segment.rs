@@ -23,6 +23,8 @@ pub struct Native {
     /// Whether output is written when the real command would write it, and no sooner: its reader may end
     /// early, and the status shows it.
     pub(super) holds_back: bool,
+    /// Whether the last kernel's messages are written while its output is still buffered.
+    pub(super) last_overtakes: bool,
     /// The most bytes that it reads from a pipe at a time, if one of its stages may stop early: a program that feeds it can
     /// tell how much was read by then.
     pub(super) reads_at_most: Option<usize>,

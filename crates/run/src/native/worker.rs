@@ -56,6 +56,7 @@ impl Worker {
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
+        out.is_overtaken = self.native.last_overtakes;
         let files = || self.native.members.iter().map(|stage| &stage.files);
         if files().any(|files| files.kernel_writes) {
             let in_use: Vec<_> = files().flat_map(Files::identities_read).chain(out.identity()).collect();

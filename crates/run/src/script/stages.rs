@@ -319,8 +319,8 @@ impl Judge<'_> {
 }
 
 /// Commands that read no standard input, whatever their arguments, and change nothing.
-const READ_NO_INPUT: [&str; 13] = [
-    "basename", "dirname", "echo", "getconf", "hostname", "id", "nproc", "printf", "pwd", "realpath", "seq",
+const READ_NO_INPUT: [&str; 12] = [
+    "basename", "dirname", "echo", "getconf", "hostname", "id", "nproc", "printf", "pwd", "realpath",
     "uname", "whoami",
 ];
 

@@ -216,7 +216,7 @@ fn part_of_a_pipeline_is_called() {
 fn what_a_command_without_input_prints_is_a_word() {
     for words in [
         "sort -t\"$(printf '\\t')\" -k2 \"$(pwd)\"/a",
-        "sort `seq $1` \"$(date +%F)\"",
+        "sort `uname $1` \"$(date +%F)\"",
         "cut -d $(echo \"$x\") a",
     ] {
         assert_eq!(after(&format!("{words} | uniq")), format!("PIPE --line=1 SEP {words} SEP uniq"));
