@@ -318,10 +318,19 @@ impl<'a, S: Sink + Send> Floor<'a, S> {
     fn pass(&self, token: &Token) -> Fed {
         let Rest { chain, sink } = &mut *lock(&self.rest);
         let mut kept_back = Vec::new();
-        if let Some(first) = chain.links.first_mut().and_then(Link::parallel) {
-            first.pass(token.read_bytes, token.printed_bytes, &mut kept_back);
+        let pass = |chain: &mut Chain, read, printed, kept_back: &mut Vec<u8>| {
+            if let Some(first) = chain.links.first_mut().and_then(Link::parallel) {
+                first.pass(read, printed, kept_back);
+            }
+        };
+        pass(chain, 0, 0, &mut kept_back);
+        let passed = if kept_back.is_empty() { Flow::More } else { chain.push_from(1, &kept_back, *sink)? };
+        if passed != Flow::More {
+            return Ok(passed);
         }
-        if kept_back.is_empty() { Ok(Flow::More) } else { chain.push_from(1, &kept_back, *sink) }
+        // Only now: if a kernel after it has fallen back, the first one gets this block again.
+        pass(chain, token.read_bytes, token.printed_bytes, &mut kept_back);
+        Ok(Flow::More)
     }
 
     fn fold(&self, lane: &mut Lane, mut token: Token) {
