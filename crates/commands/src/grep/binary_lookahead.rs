@@ -104,7 +104,8 @@ impl GrepKernel {
                 done = lines;
             }
         }
-        let selected = self.progress.selected > self.progress.selected_earlier;
+        let holds_any = !self.progress.earlier.is_empty() || !self.progress.unsure.is_empty();
+        let selected = holds_any || self.progress.selected > self.progress.selected_earlier;
         if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
             return Ok(true);
         }
@@ -133,9 +134,11 @@ impl GrepKernel {
     /// Restarts with the real grep after a line in the current read that the expression does not support, if
     /// the input is a file and little of it is done: grep reads a file and a pipe differently, which shows
     /// where a NUL follows.
-    fn start_over(&mut self, done: usize, since: usize) -> bool {
+    pub(super) fn start_over(&mut self, done: usize, since: usize) -> bool {
         let at = self.printer.offset() + done as u64;
-        if self.progress.reads.are_of_pipe() || at > FEW_BYTES {
+        // Lines of context cannot be told to a grep that goes on.
+        let is_far = at > FEW_BYTES && self.options.around.is_none();
+        if self.progress.reads.are_of_pipe() || is_far {
             return false;
         }
         debug_assert!(self.options.inputs.len() == 1, "what it prints comes at the end");

@@ -115,6 +115,7 @@ impl Kernel for GrepKernel {
 
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
         self.printer.begin(name);
+        self.past.begin();
         self.reads_stdin = name.is_none();
         (self.drains, self.ended) = (false, false);
         let kind = self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other);
@@ -163,6 +164,10 @@ impl Kernel for GrepKernel {
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let Some(reason) = self.progress.stuck {
+            if self.options.around.is_some() && self.start_over(0, 0) {
+                self.end(out);
+                return Ok(Flow::More);
+            }
             take_all(&mut self.progress.earlier, out);
             return Err(self.give_read(0, reason));
         }
@@ -209,8 +214,8 @@ impl IoControl for GrepKernel {
 impl Parallel for GrepKernel {
     /// Lines of possibly binary data are certain to be printed once no NUL has come for as long as a read can be.
     fn fork(&mut self) -> Option<Peer> {
-        let Options { show, text, line_numbers, offsets, limit, .. } = self.options;
-        if limit.is_some() || self.unread {
+        let Options { show, text, line_numbers, offsets, limit, around, .. } = self.options;
+        if limit.is_some() || around.is_some() || self.unread {
             return None;
         }
         let (ends_only, gets_no_nul) = (self.ends_only, self.gets_no_nul);

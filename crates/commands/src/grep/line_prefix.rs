@@ -102,29 +102,44 @@ impl Printer {
 
     /// Prints the name of the input, if requested.
     pub(super) fn name_before(&self, out: &mut Vec<u8>) {
+        self.name_with(b':', out);
+    }
+
+    fn name_with(&self, separator: u8, out: &mut Vec<u8>) {
         if self.names {
             out.extend_from_slice(&self.name);
-            out.push(b':');
+            out.push(separator);
         }
     }
 
-    /// Prints the whole prefix for a match at `at`.
-    pub(super) fn before(&mut self, block: &[u8], at: usize, out: &mut Vec<u8>) {
-        self.name_before(out);
+    /// Prints the whole prefix for a match, or a line, at `at`. `separator` stands after each part.
+    pub(super) fn before(&mut self, block: &[u8], at: usize, separator: u8, out: &mut Vec<u8>) {
+        self.name_with(separator, out);
         if self.line_numbers {
             let number = self.lines_before(block, at) + 1;
-            push_number(number, out);
+            push_number(number, separator, out);
         }
         if self.offsets {
-            push_number(self.offset + at as u64, out);
+            push_number(self.offset + at as u64, separator, out);
+        }
+    }
+
+    /// Prints the whole prefix for a line that begins so many lines and bytes before the current block.
+    pub(super) fn before_earlier(&self, (lines, bytes): (u64, u64), separator: u8, out: &mut Vec<u8>) {
+        self.name_with(separator, out);
+        if self.line_numbers {
+            push_number(self.lines - lines + 1, separator, out);
+        }
+        if self.offsets {
+            push_number(self.offset - bytes, separator, out);
         }
     }
 }
 
-/// Prints a number and a colon.
-fn push_number(mut number: u64, out: &mut Vec<u8>) {
+/// Prints a number and a separator.
+fn push_number(mut number: u64, separator: u8, out: &mut Vec<u8>) {
     const DIGITS_MAX: usize = 20;
-    let mut text = [b':'; DIGITS_MAX + 1];
+    let mut text = [separator; DIGITS_MAX + 1];
     let mut at = DIGITS_MAX;
     loop {
         at -= 1;
@@ -156,7 +171,7 @@ mod tests {
     fn numbers_have_no_leading_zeros() {
         let mut out = Vec::new();
         for number in [0, 7, 10, u64::MAX] {
-            push_number(number, &mut out);
+            push_number(number, b':', &mut out);
         }
         assert_eq!(out, b"0:7:10:18446744073709551615:");
     }

@@ -11,9 +11,10 @@
 //! Unless `-q` or `-m` ended it, grep reads its standard input to the end even if it needs no more of it.
 //! Where lines are not printed (`-c`, `-q`, `-l`, `-L`) only the NULs matter.
 //!
-//! Declined: `-P`, `-z`, `-Z`, `-T`, `-I`, context lines, directories, colours, `--line-buffered`, `-m 0`.
+//! Declined: `-P`, `-z`, `-Z`, `-T`, `-I`, context lines of a standard input, directories, colours, `--line-buffered`, `-m 0`.
 
 mod binary_lookahead;
+mod context_lines;
 mod kernel;
 mod line_prefix;
 mod options;
@@ -89,7 +90,10 @@ pub(crate) static TOOL: Tool = Tool {
             "-f sorted",
             "-vxf sorted",
         ],
-        &["-a", "-m@p", "-v", "-c", "-n", "-h", "-H", "-q", "-l", "-z", "-A1", "-b", "-s"],
+        &[
+            "-a", "-m@p", "-v", "-c", "-n", "-h", "-H", "-q", "-l", "-z", "-A1", "-B2", "-C1", "-A0", "-b",
+            "-s",
+        ],
     ),
 };
 
@@ -119,6 +123,9 @@ fn difference_in_3_12(args: &[Vec<u8>], _: &Context) -> Option<&'static str> {
 pub fn accept(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accept<Box<dyn Command>> {
     let options = Options::parse(args, context, lookup)?;
     let may_hand_over = options.may_meet_unjudged();
+    if options.around.is_some() && may_hand_over {
+        return Declined::because("lines of context around some that only the real grep judges");
+    }
     if may_hand_over && !options.is_resumable() {
         return Declined::because("the real grep could not go on if it met data that only it can judge");
     }
@@ -136,7 +143,7 @@ impl Options {
 
     /// Returns how the outputs over parts of one input become its output over all of it.
     fn over_parts(&self) -> OverParts {
-        if self.inputs.len() != 1 || self.names {
+        if self.inputs.len() != 1 || self.names || self.around.is_some() {
             return OverParts::Unknown;
         }
         match (self.show, self.limit) {
@@ -163,8 +170,11 @@ impl Command for Grep {
         let is_filter = options.is_filter();
         let stops_early = matches!(options.show, Show::Nothing) || options.limit.is_some();
         let prints_records = is_filter || matches!(options.show, Show::Lines | Show::Matches);
-        let lines_are_alone =
-            !options.invert && !options.line_numbers && !options.offsets && options.limit.is_none();
+        let lines_are_alone = !options.invert
+            && !options.line_numbers
+            && !options.offsets
+            && options.limit.is_none()
+            && options.around.is_none();
         Facts {
             over_parts: options.over_parts(),
             class: if is_filter { Class::LineFilter } else { Class::Other },

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::BEFORE_3_8;
+use super::context_lines::Around;
 use crate::regex::{self, Flavour, Newline, Regex, Within};
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Family, Input, Lookup};
@@ -42,6 +43,8 @@ pub(super) struct Options {
     pub(super) text: bool,
     /// `-m`: most selected lines per input.
     pub(super) limit: Option<u64>,
+    /// The lines of context, if any were asked for.
+    pub(super) around: Option<Around>,
     /// The name of the standard input.
     pub(super) label: Vec<u8>,
     /// The message about a binary input, with `%s` for the name.
@@ -85,6 +88,9 @@ enum Id {
     Text,
     BinaryFiles,
     Color,
+    After,
+    Before,
+    Around,
     /// No effect if no file is missing, or on Unix.
     Nothing,
     /// Known, but never native.
@@ -125,9 +131,9 @@ const TABLE: &[Opt<Id>] = &[
     opt(Id::Foreign, b'z', "null-data", Takes::Nothing),
     opt(Id::Foreign, b'Z', "null", Takes::Nothing),
     opt(Id::Foreign, b'T', "initial-tab", Takes::Nothing),
-    opt(Id::Foreign, b'A', "after-context", Takes::Value),
-    opt(Id::Foreign, b'B', "before-context", Takes::Value),
-    opt(Id::Foreign, b'C', "context", Takes::Value),
+    opt(Id::After, b'A', "after-context", Takes::Value),
+    opt(Id::Before, b'B', "before-context", Takes::Value),
+    opt(Id::Around, b'C', "context", Takes::Value),
     opt(Id::Foreign, b'r', "recursive", Takes::Nothing),
     opt(Id::Foreign, b'R', "dereference-recursive", Takes::Nothing),
     opt(Id::Foreign, b'd', "directories", Takes::Value),
@@ -206,6 +212,10 @@ impl Options {
         let prints_lines = matches!(show, Show::Lines | Show::Matches);
         let named = names.unwrap_or(inputs.len() > 1);
         let text = parsed.has(Id::Text) || parsed.has(Id::BinaryFiles);
+        let around = around(&parsed)?.filter(|_| prints_lines);
+        if around.is_some() {
+            check_around(&parsed, show, &inputs, text || context.locale.ctype == Charset::C, text)?;
+        }
         let says_binary = !text && prints_lines;
         let words = |text: &str, printed: bool| match printed {
             true => context.locale.messages.text("grep", text),
@@ -222,6 +232,7 @@ impl Options {
             offsets: parsed.has(Id::Offsets) && prints_lines,
             names: named,
             text,
+            around,
             limit: parsed.last_value(Id::Max).map(limit).transpose()?,
             label: match parsed.last_value(Id::Label) {
                 Some(label) => label.to_vec(),
@@ -290,7 +301,8 @@ impl Options {
 
     /// Whether each line is printed unchanged, or not at all.
     pub(super) fn is_filter(&self) -> bool {
-        self.show == Show::Lines && !self.line_numbers && !self.offsets && !self.names
+        let is_plain = !self.line_numbers && !self.offsets && !self.names;
+        self.show == Show::Lines && is_plain && self.around.is_none()
     }
 }
 
@@ -355,6 +367,49 @@ fn show(parsed: &Parsed<Id>) -> Show {
         None if parsed.has(Id::Count) => Show::Count,
         None if parsed.has(Id::Matches) => Show::Matches,
         None => Show::Lines,
+    }
+}
+
+/// Returns the lines of context that are asked for. Even none have an effect: groups are then told apart.
+fn around(parsed: &Parsed<Id>) -> Accept<Option<Around>> {
+    let of = |id: Id| parsed.last_value(id).map(length).transpose();
+    let (before, after, both) = (of(Id::Before)?, of(Id::After)?, of(Id::Around)?);
+    let is_asked_for = before.or(after).or(both).is_some();
+    let around =
+        Around { before: before.or(both).unwrap_or_default(), after: after.or(both).unwrap_or_default() };
+    Ok(is_asked_for.then_some(around))
+}
+
+/// Parses a plain number of lines.
+fn length(value: &[u8]) -> Accept<usize> {
+    const LINES_MAX: usize = 100_000;
+    let plain = !value.is_empty() && value.len() < 7 && value.iter().all(u8::is_ascii_digit);
+    let number = std::str::from_utf8(value).ok().filter(|_| plain).and_then(|text| text.parse().ok());
+    match number {
+        Some(number) if number <= LINES_MAX => Ok(number),
+        _ => Declined::because(format!("{} lines of context", value.escape_ascii())),
+    }
+}
+
+/// Declines where lines of context change more than what is printed. What comes before a line stays in grep's buffer, so it reads
+/// less of a pipe at a time; and where a line may not be printed, the real grep has to read its only input again.
+fn check_around(
+    parsed: &Parsed<Id>,
+    show: Show,
+    inputs: &[Input],
+    shows_any_byte: bool,
+    text: bool,
+) -> Accept<()> {
+    match () {
+        () if show == Show::Matches => Declined::because("lines of context with -o"),
+        () if parsed.has(Id::Max) => Declined::because("lines of context with -m"),
+        () if !text && inputs.contains(&Input::Stdin) => {
+            Declined::because("lines of context of a standard input")
+        }
+        () if !shows_any_byte && inputs.len() > 1 => {
+            Declined::because("lines of context of several inputs in this locale")
+        }
+        () => Ok(()),
     }
 }
 

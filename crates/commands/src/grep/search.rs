@@ -9,6 +9,7 @@ use pelton_stream::{HandOver, InputKind, Programs};
 use crate::bytes::scan;
 use crate::regex::{GaveUp, Judges, LineMarks};
 
+use super::context_lines::Past;
 use super::line_prefix::{Printer, has_invalid};
 use super::options::{Options, Show};
 use super::reads::Reads;
@@ -111,6 +112,8 @@ pub(super) struct GrepKernel {
     pub(super) keeps: bool,
     /// A short selected line, for counts.
     pub(super) sample: Vec<u8>,
+    /// The lines before the current block, for lines of context.
+    pub(super) past: Past,
     /// Whether no input holds a NUL.
     pub(super) gets_no_nul: bool,
     /// Lines in which NULs are line ends.
@@ -161,6 +164,7 @@ impl GrepKernel {
             since: 0,
             keeps: options.may_meet_unjudged(),
             sample: Vec::new(),
+            past: Past::default(),
             gets_no_nul: false,
             zapped: Vec::new(),
             marks: LineMarks::default(),
@@ -229,6 +233,9 @@ impl GrepKernel {
         if self.is_quiet() {
             return Ok(self.count(block));
         }
+        if let Some(around) = self.options.around {
+            return self.print_in_context(around, block, out);
+        }
         if self.options.show == Show::Lines && self.printer.is_plain() && self.options.limit.is_none() {
             return Ok(self.copy(block, out));
         }
@@ -270,9 +277,10 @@ impl GrepKernel {
         false
     }
 
-    fn select(&mut self, lines: u64) {
+    pub(super) fn select(&mut self, lines: u64) {
         self.progress.selected += lines;
         self.any |= lines > 0;
+        self.past.has_ever_selected |= lines > 0;
     }
 
     /// Copies unchanged lines: adjacent ones at once.
@@ -366,7 +374,7 @@ impl GrepKernel {
     }
 
     /// Whether printing this would show an invalid character.
-    fn shows_invalid(&self, bytes: &[u8]) -> bool {
+    pub(super) fn shows_invalid(&self, bytes: &[u8]) -> bool {
         self.options.utf8 && !self.options.text && has_invalid(bytes)
     }
 
@@ -394,7 +402,7 @@ impl GrepKernel {
             if self.shows_invalid(&block[start..end]) {
                 self.withhold(&block[start..end]);
             } else {
-                self.printer.before(block, start, out);
+                self.printer.before(block, start, b':', out);
                 out.extend_from_slice(&block[start..end]);
                 out.push(b'\n');
             }
@@ -464,7 +472,7 @@ impl GrepKernel {
             self.withhold(&block[line]);
             return Ok(());
         }
-        self.printer.before(block, line.start, out);
+        self.printer.before(block, line.start, b':', out);
         out.extend_from_slice(&block[line]);
         out.push(b'\n');
         Ok(())
@@ -489,7 +497,7 @@ impl GrepKernel {
             } else if self.shows_invalid(&block[start..end]) {
                 self.withhold(&block[start..end]);
             } else {
-                self.printer.before(block, start, out);
+                self.printer.before(block, start, b':', out);
                 out.extend_from_slice(&block[start..end]);
                 out.push(b'\n');
             }
