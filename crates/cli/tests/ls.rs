@@ -73,8 +73,10 @@ fn fill(random: &mut Random, dir: &Path) {
     }
 }
 
-fn tree(random: &mut Random) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().expect("a directory");
+/// The tree lies in a directory of its own: `ls -at` tells how old `..` is, in which other tests make theirs.
+fn tree(random: &mut Random) -> (tempfile::TempDir, tempfile::TempDir) {
+    let around = tempfile::tempdir().expect("a directory");
+    let dir = tempfile::tempdir_in(around.path()).expect("a directory");
     fs::create_dir(dir.path().join("d")).expect("made");
     fs::create_dir(dir.path().join("empty")).expect("made");
     for (to, name) in
@@ -85,7 +87,7 @@ fn tree(random: &mut Random) -> tempfile::TempDir {
     fs::write(dir.path().join("f"), "").expect("written");
     fill(random, dir.path());
     fill(random, &dir.path().join("d"));
-    dir
+    (dir, around)
 }
 
 fn run(argv: &[&str], dir: &Path, locale: &str) -> Output {
@@ -101,7 +103,7 @@ fn random_lists_are_those_of_the_real_one() {
     let cases = campaign.cases.unwrap_or(CASES);
     let mut faults = Vec::new();
     for _ in 0..cases.div_ceil(PER_TREE) {
-        let dir = tree(&mut random);
+        let (dir, _around) = tree(&mut random);
         for _ in 0..PER_TREE {
             let mut words: Vec<&str> =
                 (0..random.below(5)).map(|_| WORDS[random.below(WORDS.len())]).collect();
