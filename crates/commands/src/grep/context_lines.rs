@@ -25,15 +25,6 @@ pub(super) struct Past {
     has_gap: bool,
     /// Whether a line of this input was printed.
     has_printed: bool,
-    /// Whether a line of any input was selected, printed or not.
-    pub(super) has_ever_selected: bool,
-}
-
-impl Past {
-    /// Starts the next input.
-    pub(super) fn begin(&mut self) {
-        *self = Past { has_ever_selected: self.has_ever_selected, ..Past::default() };
-    }
 }
 
 impl GrepKernel {
@@ -50,8 +41,7 @@ impl GrepKernel {
             self.print_before(around, block, unprinted, out)?;
             self.print_one(block, line.clone(), b':', out)?;
             self.select(1);
-            self.past =
-                Past { pending: around.after, has_printed: true, has_ever_selected: true, ..Past::default() };
+            self.past = Past { pending: around.after, has_printed: true, ..Past::default() };
             at = block.len().min(line.end + 1);
         }
         let unprinted = self.print_pending(block, at..block.len(), out)?;
@@ -112,7 +102,7 @@ impl GrepKernel {
         let kept = std::mem::take(&mut self.past.kept);
         let (of_kept, _) = last_lines(&kept, around.before - count);
         let is_apart = self.past.has_gap || start > 0 || of_kept > 0 || !self.past.has_printed;
-        if is_apart && self.past.has_ever_selected {
+        if is_apart && self.any {
             out.extend_from_slice(b"--\n");
         }
         let kept = &kept[of_kept..];

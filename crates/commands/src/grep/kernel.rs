@@ -7,6 +7,7 @@ use pelton_stream::{
     Flow, Framing, HandOver, InputKind, IoControl, Kernel, Notice, Outcome, Parallel, Peer, PlainFile, known,
 };
 
+use super::context_lines::Past;
 use super::options::{Options, Show};
 use super::reads::Reads;
 use super::search::{Enough, GrepKernel, Progress, take_all};
@@ -115,7 +116,7 @@ impl Kernel for GrepKernel {
 
     fn begin_input(&mut self, name: Option<&[u8]>, _out: &mut Vec<u8>) {
         self.printer.begin(name);
-        self.past.begin();
+        self.past = Past::default();
         self.reads_stdin = name.is_none();
         (self.drains, self.ended) = (false, false);
         let kind = self.kinds.get(self.begun).copied().unwrap_or(InputKind::Other);

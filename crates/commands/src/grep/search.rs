@@ -280,7 +280,6 @@ impl GrepKernel {
     pub(super) fn select(&mut self, lines: u64) {
         self.progress.selected += lines;
         self.any |= lines > 0;
-        self.past.has_ever_selected |= lines > 0;
     }
 
     /// Copies unchanged lines: adjacent ones at once.

@@ -6,8 +6,8 @@
 //!
 //! **Conditions.** The filter itself declares that the map cannot change its verdict on any line. Line ends
 //! are kept, and nothing becomes one. Text stays text for the filter, and nothing else becomes
-//! text: the map makes and removes no NUL, and in a multibyte locale it changes only ASCII. If the filter falls back at unsupported data, the real commands
-//! continue in their original order, so that data is filtered after the map.
+//! text: the map makes and removes no NUL, and in a multibyte locale it changes only ASCII. If the filter falls
+//! back at unsupported data, the real commands continue in their original order, so that data is filtered after the map.
 //!
 //! The other rewrites of this form, a filter before a map of whole lines (`cut`, `sed s/ab/c/`), would need
 //! to know the neighbours of each byte in a line, which no command declares.

@@ -348,7 +348,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the call up to its first stage, with the redirections of these stages as options. `owns_input`: whether its input is a pipe from the stage before.
+    /// Writes the call up to its first stage, with the redirections of these stages as options. `owns_input`: whether its input
+    /// is a pipe from the stage before.
     fn beginning(&self, line: &str, stages: &[Stage], owns_input: bool, of: &Nested) -> String {
         let Caller { program, options, separator } = self.caller;
         let mut words = vec![quoted(program), "pipe".to_owned()];

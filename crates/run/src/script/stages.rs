@@ -221,16 +221,10 @@ impl Judge<'_> {
         if whole.contains(['\n', '?']) {
             return false;
         }
-        let inside = match written.strip_prefix("$(") {
-            Some(rest) => rest.strip_suffix(')'),
-            None => written
-                .strip_prefix('`')
-                .and_then(|rest| rest.strip_suffix('`'))
-                .filter(|it| !it.contains('\\')),
-        };
-        let Some(inside) = inside.filter(|_| self.dialect != Dialect::Zsh && !self.manner.xtrace) else {
+        if self.dialect == Dialect::Zsh || self.manner.xtrace {
             return false;
-        };
+        }
+        let Some(inside) = inside_substitution(written) else { return false };
         let Ok(script) = pelton_syntax::parse(inside, self.dialect) else { return false };
         let [item] = script.items.as_slice() else { return false };
         let mut pipelines = item.and_or.pipelines();
@@ -315,6 +309,14 @@ impl Judge<'_> {
             return Err("a redirection".into());
         }
         self.parameters(target, of)
+    }
+}
+
+/// Returns the text of a command substitution, unless it is between backquotes with backslashes, which the shell reads first.
+pub fn inside_substitution(written: &str) -> Option<&str> {
+    match written.strip_prefix("$(") {
+        Some(rest) => rest.strip_suffix(')'),
+        None => written.strip_prefix('`')?.strip_suffix('`').filter(|inside| !inside.contains('\\')),
     }
 }
 

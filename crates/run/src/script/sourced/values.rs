@@ -3,6 +3,7 @@
 use super::Text;
 use crate::environ::{self, Environment};
 use crate::plan::Request;
+use crate::script::stages::inside_substitution;
 use pelton_commands::directory_of_path;
 use pelton_record::Span;
 use pelton_syntax::{
@@ -234,10 +235,7 @@ impl<'a> Values<'a> {
 
     /// Returns what `$(dirname "$0")`, `$(cd FOLDER && pwd)` and the like print.
     fn substituted(&self, written: &str, names: &Names<'_>) -> Option<String> {
-        let inner = match written.strip_prefix("$(") {
-            Some(rest) => rest.strip_suffix(')')?,
-            None => written.strip_prefix('`')?.strip_suffix('`').filter(|inner| !inner.contains('\\'))?,
-        };
+        let inner = inside_substitution(written)?;
         let script = syntax::parse(inner, self.dialect).ok()?;
         let names = Names { text: inner, ..*names };
         let mut directory = self.directory.clone().filter(|_| self.is_physical);
