@@ -300,6 +300,20 @@ fn more_and_more_than_ascii() -> Vec<Case> {
         let files = [program.as_bytes(), b"one", b"two", b"one"];
         cases.push(case("gawk", &files, b"").file("one", PIECES[0]).file("two", PIECES[1]));
     }
-    cases.push(case_of("{print length(s $1), toupper(s)}", &[b"-vs=\xc3\xa9"], &PIECES[..1]));
+    for program in [
+        "{print length(s $1), toupper(s)}",
+        "{print s ~ /\\w/}",
+        "{sub(/ /, s); print /[[:alpha:]]{3}/}",
+        "{print s ~ /^.$/}",
+    ] {
+        cases.push(case_of(program, &[b"-vs=\xc3\xa9"], &PIECES[..1]));
+    }
+    for program in [
+        "{sub(/[ ]/, \"\u{e9}\"); print (/(\\w+)/ \"\\1\" F)}",
+        "{print \"\\303\\251\" ~ /\\w/}",
+        "{print sprintf(\"%c\", 233) ~ /\\w/}",
+    ] {
+        cases.push(case_of(program, &[], &PIECES[..1]));
+    }
     cases
 }

@@ -7,12 +7,16 @@
 //!
 //! A NUL counts as another byte: formats end strings there if they are of characters.
 
+use crate::Input;
+use crate::regex::Judges;
+
 use super::arguments::Line;
 use super::compile::Compiled;
 use super::fields::Separator;
 use super::format::{self, Piece};
 use super::gate::Gate;
 use super::machine::Machine;
+use super::mentions;
 use super::pattern::Pattern;
 use super::substitute::Passes;
 use super::tree::{Builtin, Expr, Program, Statement};
@@ -23,19 +27,38 @@ const BLOCK_MIN: usize = if cfg!(debug_assertions) { 1 } else { 4096 };
 
 /// Whether all strings of a program are of ASCII, if its input is. The files of which it reads lines must be, too.
 pub(super) fn stays_ascii(program: &Program, line: &Line) -> bool {
-    let given = line.variables.iter().map(|(_, value)| value).chain(&line.fs);
-    let may_make_bytes = |expr: &Expr| match expr {
+    is_ascii(&line.program)
+        && !has_numeric_escape(&line.program)
+        && given(program, line).all(is_ascii)
+        && is_judged(Judges::Ascii, program, line)
+}
+
+/// Whether all strings that a program has without its input are such as its expressions are known to judge.
+pub(super) fn is_judged(judges: Judges, program: &Program, line: &Line) -> bool {
+    let is_judged = |text: &[u8]| judges.first_unjudged(text).is_none();
+    let may_make_another = |expr: &Expr| match expr {
+        Expr::Text(text) => !is_judged(text),
         Expr::Builtin(Builtin::Sprintf, args) => may_format_bytes(args),
         Expr::Builtin(builtin, _) => !keeps_ascii(*builtin),
         _ => false,
     };
-    given.chain([&line.program]).all(|text| is_ascii(text))
-        && !has_numeric_escape(&line.program)
-        && !any_expr(program, may_make_bytes)
-        && !any_statement(
-            program,
-            |statement| matches!(statement, Statement::Printf(args, _) if may_format_bytes(args)),
-        )
+    let formats_bytes =
+        |statement: &Statement| matches!(statement, Statement::Printf(args, _) if may_format_bytes(args));
+    judges == Judges::AnyBytes
+        || given(program, line).all(is_judged)
+            && !any_expr(program, may_make_another)
+            && !any_statement(program, formats_bytes)
+}
+
+/// Returns the texts that a program gets beside its input: variables, `-F`, and the names of files that it asks for.
+fn given<'a>(program: &Program, line: &'a Line) -> impl Iterator<Item = &'a [u8]> {
+    let variables = line.variables.iter().map(|(_, value)| value);
+    let names_a_file = mentions(program, &["FILENAME"]);
+    let files = line.inputs.iter().filter_map(move |input| match input {
+        Input::File(name) if names_a_file => Some(name),
+        Input::File(_) | Input::Stdin => None,
+    });
+    variables.chain(&line.fs).chain(files).map(Vec::as_slice)
 }
 
 /// Whether a program does something that takes longer with characters.

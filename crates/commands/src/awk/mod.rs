@@ -410,6 +410,11 @@ fn accept_as(
         _ if dialect.has_unseen_characters() && has_patterns(&compiled) => Judges::ValidUtf8,
         _ => Judges::AnyBytes,
     };
+    if !ascii::is_judged(judges, &program, &line) {
+        return Declined::because(
+            "characters of the program itself, about which its expressions ask the system's tables",
+        );
+    }
     if reads && !resumes && !restarts && judges != Judges::AnyBytes {
         return Declined::because(
             "characters beyond ASCII, in a program whose records know of each other, or with several inputs",

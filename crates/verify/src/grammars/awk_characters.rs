@@ -9,15 +9,17 @@ use crate::Rng;
 pub fn case(rng: &mut Rng, command: &str) -> Case {
     let mut args = Vec::new();
     if rng.chance(20) {
-        args.push(rng.pick(&["-F,", "-F:", "-Fa", "-F\\t"]).as_bytes().to_vec());
+        args.push(rng.pick(&["-F,", "-F:", "-Fa", "-F\\t", "-vs=É", "-vs=b"]).as_bytes().to_vec());
     }
-    let program = filled(rng, "@I", HOLES);
+    // Over ASCII, the only other characters are those of the program.
+    let is_ascii = rng.chance(15);
+    let program = filled(rng, if is_ascii { "{ @O }" } else { "@I" }, HOLES);
     let program = if rng.chance(20) { broken_into_lines(rng, &program) } else { program };
     args.push(program.into_bytes());
     let mut case = on_files(rng, command, args);
     case.utf8 = rng.chance(95);
-    case.stdin = characters(rng);
-    case.files.iter_mut().for_each(|(_, content)| *content = characters(rng));
+    case.stdin = characters(rng, is_ascii);
+    case.files.iter_mut().for_each(|(_, content)| *content = characters(rng, is_ascii));
     case
 }
 
@@ -68,10 +70,10 @@ const PIECES: &[&[u8]] = &[
 /// How many of the pieces are of ASCII.
 const ASCII: usize = 13;
 
-fn characters(rng: &mut Rng) -> Vec<u8> {
-    let mut known = rng.pick(&[ASCII, 29, 29, 30, PIECES.len(), PIECES.len()]);
+fn characters(rng: &mut Rng, is_ascii: bool) -> Vec<u8> {
+    let mut known = if is_ascii { ASCII } else { rng.pick(&[ASCII, 29, 29, 30, PIECES.len(), PIECES.len()]) };
     // Other characters may come only behind lines of ASCII.
-    let is_mixed = rng.chance(40);
+    let is_mixed = !is_ascii && rng.chance(40);
     let mut text = Vec::new();
     for line in 0..rng.pick(&[0, 1, 1, 2, 3, 5]) {
         if is_mixed {
@@ -298,10 +300,38 @@ const HOLES: &Holes = &[
             "(a.|b)+",
             "[[:space:]]*",
             "\\S",
+            "\\w+",
+            "[[:alpha:]]",
             "[^[:space:]]",
             "한",
             "\\s",
         ],
     ),
+    (
+        'O',
+        &[
+            "print (@A ~ @L), @L",
+            "$0 = @A; print (@L), $1 ~ @L",
+            "gsub(@R, @A); print (@L), $1 ~ @L",
+            "sub(@L, @A); gsub(@L, \"<&>\"); print",
+            "x = x @A; print match(x, @L), RLENGTH",
+            "print (@A ~ @R), length(@A)",
+        ],
+    ),
+    // The system's tables say what matches them.
+    (
+        'L',
+        &[
+            "/\\w/",
+            "/^\\w+$/",
+            "/\\W/",
+            "/^[[:alpha:]]/",
+            "/[[:upper:]]$/",
+            "/\\y./",
+            "/x\\>/",
+            "/[[:punct:]]/",
+        ],
+    ),
+    ('A', &["\"é\"", "\"É\" $1", "\"x€\"", "\"a\\303\\251\"", "sprintf(\"%c\", @K)", "s"]),
     ('P', &["\"a\"", "\"x\"", "\"12\"", "\"é\"", "\"\"", "\"<&>\"", "\"€\"", "\"b\"", "\"\\351\""]),
 ];
