@@ -31,6 +31,20 @@ const FILL_THE_PIPE: [&str; 7] = [
     "expand forward | grep w",
     "awk '{ print }' forward | grep w",
 ];
+/// Lines of context, of few lines and of many.
+const CONTEXTS: [&str; 9] = [
+    "grep -A1 foo f0",
+    "grep -n -C9 foo f0 f1 | cksum",
+    "grep -A3 foo f0 f1 f2",
+    "grep -A0 foo f0 f0",
+    "grep -B50 foo f0",
+    "grep -B2500 foo f0 f1 f2 | cat",
+    "grep -v -A2 '^[yzq]*$' f0 missing f1",
+    "grep -h -B3 bar f0 f1",
+    "grep -b -A500 foo f1 | wc -c",
+];
+/// How long grep's first read of a file is.
+const FIRST_READ: usize = 98_304;
 /// How often files are made anew for each text.
 const ROUNDS: u64 = 5;
 
@@ -46,6 +60,28 @@ fn file(random: &mut Random, longest: usize) -> Vec<u8> {
     }
     let nul = 100_000 + random.below(length - 100_000);
     text[nul] = 0;
+    text
+}
+
+/// Makes a text of few lines that match, some of them where grep's first read ends, with a NUL somewhere.
+fn sparse_file(random: &mut Random) -> Vec<u8> {
+    let mut text = Vec::new();
+    if random.chance(40) {
+        text.resize(FIRST_READ - random.below(12), b'\n');
+        text.extend(b"foo\n");
+    }
+    for _ in 0..random.below(8) {
+        let length = random.pick(&[200, 20_000, 98_304, 130_000]);
+        let line = match random.below(4) {
+            0 => Vec::new(),
+            1 => vec![b'y'; 30],
+            2 => vec![b'z'; 9999],
+            _ => vec![b'q'; random.pick(&[60_000, 91_000, 98_300])],
+        };
+        text.extend([&line[..], b"\n"].concat().iter().cycle().take(length));
+        text.extend(random.pick(&[&b""[..], b"\nfoo\n", b"\nfoo\nbar\nfoo\n", b"\na\0b\ncd\n", b"\0foo\n"]));
+    }
+    text.extend(random.pick(&[&b"\n"[..], b"\na\0b\ncd\nef\n", b"\nfoo\n\0\n", b"foo"]));
     text
 }
 
@@ -66,18 +102,35 @@ fn what_grep_prints_before_a_nul_is_what_it_prints_here() {
                 fs::write(dir.path().join(name), file(&mut random, longest)).expect("written");
             }
             let text = text.replacen("{}", random.pick(&EXPRESSIONS), 1);
-            let locale = random.pick(&LOCALES);
-            let expected = output("bash", &["-c", &text], dir.path(), locale);
-            let found = output(env!("CARGO_BIN_EXE_pelton"), &["run", "--", &text], dir.path(), locale);
-            let shown = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(
-                (found.status, shown(&found), found.stdout.len()),
-                (expected.status, shown(&expected), expected.stdout.len()),
-                "{text}, round {round}, {locale}"
-            );
-            assert!(found.stdout == expected.stdout, "{text}, round {round}, {locale}");
+            assert_same_as_bash(&text, dir.path(), random.pick(&LOCALES), round);
         }
     }
+}
+
+#[test]
+fn what_grep_prints_around_a_line_before_a_nul_is_what_it_prints_here() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (at, text) in CONTEXTS.iter().enumerate() {
+        for round in 0..ROUNDS {
+            let mut random = Random::new(at as u64 * ROUNDS + round);
+            for name in ["f0", "f1", "f2"] {
+                fs::write(dir.path().join(name), sparse_file(&mut random)).expect("written");
+            }
+            assert_same_as_bash(text, dir.path(), random.pick(&LOCALES), round);
+        }
+    }
+}
+
+fn assert_same_as_bash(text: &str, dir: &Path, locale: &str, round: u64) {
+    let expected = output("bash", &["-c", text], dir, locale);
+    let found = output(env!("CARGO_BIN_EXE_pelton"), &["run", "--", text], dir, locale);
+    let shown = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        (found.status, shown(&found), found.stdout.len()),
+        (expected.status, shown(&expected), expected.stdout.len()),
+        "{text}, round {round}, {locale}"
+    );
+    assert!(found.stdout == expected.stdout, "{text}, round {round}, {locale}");
 }
 
 #[test]

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use pelton_stream::HandOver;
 
 use crate::tool::second_run::SecondRun;
@@ -22,11 +22,13 @@ use super::search::{Enough, GrepKernel, take_all};
 const TROUBLE: i32 = 2;
 /// Up to this many bytes are searched twice rather than misjudge a NUL.
 const FEW_BYTES: u64 = 16 << 20;
+/// Where lines of context are not counted, they are taken for no more than this. Each half of it must have as many lines.
+const KEPT: usize = 24 << 10;
 
 impl GrepKernel {
     /// Processes lines that are printed unless there is a NUL in the same read.
     pub(super) fn push_unsure(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
-        self.progress.reads.make_room(block);
+        self.progress.reads.make_room(block, self.kept_besides(block));
         let offset = self.printer.offset();
         let nul = if self.may_hold_nuls(block) { memchr(0, block) } else { None }.unwrap_or(usize::MAX);
         // No line ends from `done` to `seen`: a long line is not scanned again.
@@ -62,7 +64,7 @@ impl GrepKernel {
                 return Ok(false);
             }
             if let Some(reason) = self.progress.stuck {
-                if self.start_over(done, out.len() - self.since) {
+                if self.start_over(done, out) {
                     return Ok(true);
                 }
                 take_all(&mut self.progress.earlier, out);
@@ -75,6 +77,21 @@ impl GrepKernel {
             if within == block.len() {
                 return Ok(false);
             }
+        }
+    }
+
+    /// Returns how many bytes grep may keep in its buffer, besides the rest of a line, for lines of context before a
+    /// selected one.
+    fn kept_besides(&self, block: &[u8]) -> usize {
+        let before = self.options.around.map_or(0, |around| around.before);
+        let has_enough =
+            |half: &[u8]| half.len() < KEPT / 2 || memchr_iter(b'\n', half).nth(before - 1).is_some();
+        if before == 0 {
+            0
+        } else if self.past.kept.len() <= KEPT / 2 && block.chunks(KEPT / 2).all(has_enough) {
+            KEPT
+        } else {
+            self.past.kept.len() + block.len()
         }
     }
 
@@ -105,7 +122,9 @@ impl GrepKernel {
             }
         }
         let holds_any = !self.progress.earlier.is_empty() || !self.progress.unsure.is_empty();
-        let selected = holds_any || self.progress.selected > self.progress.selected_earlier;
+        // After a selected line, lines of context may be printed of a read with a NUL.
+        let is_context = self.options.around.is_some() && self.past.has_printed;
+        let selected = holds_any || is_context || self.progress.selected > self.progress.selected_earlier;
         if (selected || self.progress.stuck.is_some()) && self.ask(out).is_some() {
             return Ok(true);
         }
@@ -134,15 +153,18 @@ impl GrepKernel {
     /// Restarts with the real grep after a line in the current read that the expression does not support, if
     /// the input is a file and little of it is done: grep reads a file and a pipe differently, which shows
     /// where a NUL follows.
-    pub(super) fn start_over(&mut self, done: usize, since: usize) -> bool {
+    pub(super) fn start_over(&mut self, done: usize, out: &mut Vec<u8>) -> bool {
         let at = self.printer.offset() + done as u64;
         // Lines of context cannot be told to a grep that goes on.
         let is_far = at > FEW_BYTES && self.options.around.is_none();
         if self.progress.reads.are_of_pipe() || is_far {
             return false;
         }
-        debug_assert!(self.options.inputs.len() == 1, "what it prints comes at the end");
-        self.real = self.start_again(since);
+        // What it prints of the last input may come at the end.
+        if self.options.inputs.len() > 1 {
+            return self.ask(out).is_some();
+        }
+        self.real = self.start_again(out.len() - self.since);
         if self.real.is_some() {
             self.leave_to_real(Vec::new());
         }
@@ -152,8 +174,8 @@ impl GrepKernel {
     /// Starts the real grep over what was read. It knows what was printed before, and `since` bytes since
     /// this block came.
     fn start_again(&self, since: usize) -> Option<Again> {
-        // Its buffer may have grown for an earlier input.
-        let alone = self.progress.reads.are_short();
+        // Its buffer may have grown for an earlier input, and lines between groups may come from one.
+        let alone = self.progress.reads.are_short() && (self.options.around.is_none() || self.operands == 1);
         if !alone && self.cannot_repeat {
             return None;
         }

@@ -20,11 +20,11 @@ pub(super) struct Past {
     /// How many more lines after the last selected one are printed. If any, the line before the block was printed.
     pending: usize,
     /// The last lines before the block, as many as stand before a selected one, since the last that was printed.
-    kept: Vec<u8>,
+    pub(super) kept: Vec<u8>,
     /// Whether a line between the last that was printed and these was dropped.
     has_gap: bool,
     /// Whether a line of this input was printed.
-    has_printed: bool,
+    pub(super) has_printed: bool,
 }
 
 impl GrepKernel {

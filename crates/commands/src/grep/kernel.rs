@@ -82,7 +82,7 @@ impl GrepKernel {
     fn push_as_peer(&mut self, block: &[u8], out: &mut Vec<u8>) -> Result<Enough, HandOver> {
         let is_certain = self.options.text || self.gets_no_nul;
         let before = self.progress.reads.longest();
-        self.progress.reads.make_room(block);
+        self.progress.reads.make_room(block, 0);
         if !is_certain && (self.progress.reads.longest() > before || memchr(0, block).is_some()) {
             return Err(HandOver::at(0, "data that may be binary"));
         }
@@ -165,7 +165,9 @@ impl Kernel for GrepKernel {
 
     fn end_input(&mut self, out: &mut Vec<u8>) -> Outcome {
         if let Some(reason) = self.progress.stuck {
-            if self.options.around.is_some() && self.start_over(0, 0) {
+            self.since = out.len();
+            if self.options.around.is_some() && self.start_over(0, out) {
+                self.printed += (out.len() - self.since) as u64;
                 self.end(out);
                 return Ok(Flow::More);
             }

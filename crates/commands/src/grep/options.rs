@@ -370,6 +370,9 @@ fn show(parsed: &Parsed<Id>) -> Show {
     }
 }
 
+/// The most lines before a selected one.
+const BEFORE_MAX: usize = 3000;
+
 /// Returns the lines of context that are asked for. Even none have an effect: groups are then told apart.
 fn around(parsed: &Parsed<Id>) -> Accept<Option<Around>> {
     let of = |id: Id| parsed.last_value(id).map(length).transpose();
@@ -377,6 +380,10 @@ fn around(parsed: &Parsed<Id>) -> Accept<Option<Around>> {
     let is_asked_for = before.or(after).or(both).is_some();
     let around =
         Around { before: before.or(both).unwrap_or_default(), after: after.or(both).unwrap_or_default() };
+    // Keeping them takes longer than grep's search for their beginning in its buffer.
+    if around.before > BEFORE_MAX {
+        return Declined::because(format!("{} lines before a selected one", around.before));
+    }
     Ok(is_asked_for.then_some(around))
 }
 

@@ -80,12 +80,12 @@ impl Reads {
     }
 
     /// Grows the buffer for the longest of these lines as grep does: each time by half its size, until it
-    /// holds the line and some pages.
-    pub(super) fn make_room(&mut self, lines: &[u8]) {
+    /// holds the line, some pages, and what it keeps besides.
+    pub(super) fn make_room(&mut self, lines: &[u8], kept_besides: usize) {
         if lines.len() < STEP {
             return;
         }
-        let needed = longest(lines) as u64 + PAGES;
+        let needed = (longest(lines) + kept_besides) as u64 + PAGES;
         let window = (needed + needed / 2).next_multiple_of(PAGE);
         if needed > BUFFER && window > self.window {
             if !self.are_known() {
@@ -186,18 +186,18 @@ mod tests {
     fn a_window_holds_what_the_buffer_may_have_grown_to() {
         let lines = |long: usize| [b"a\n".repeat(40_000), vec![b'b'; long], b"\nc\n".repeat(50_000)].concat();
         let mut reads = Reads::new(InputKind::Regular { bytes: 1 << 30 });
-        reads.make_room(&lines(81_000));
+        reads.make_room(&lines(81_000), 0);
         assert_eq!(reads, Reads::new(InputKind::Regular { bytes: 1 << 30 }));
         assert!(reads.are_short());
-        reads.make_room(&lines(90_112));
+        reads.make_room(&lines(90_112), 0);
         let window = 40 * PAGE;
         assert_eq!((reads.window, reads.end), (window, BUFFER), "the first read was over by then");
         reads.next(&[0; 100_000], 0, 100_000);
-        reads.make_room(&lines(1_000_000));
+        reads.make_room(&lines(1_000_000), 0);
         assert!(!reads.are_short() && reads.window > 1_500_000);
         assert_eq!(reads.end, BUFFER + reads.window);
         let before = reads;
-        reads.make_room(&lines(900_000));
+        reads.make_room(&lines(900_000), 0);
         assert_eq!(reads, before);
     }
 
@@ -206,7 +206,7 @@ mod tests {
         let (file, pipe) = (InputKind::Regular { bytes: 1 << 30 }, InputKind::Other);
         let mut reads = Reads::new(pipe);
         assert_eq!(reads.go_on(file), Reads::new(file));
-        reads.make_room(&[b'a'; 100_000]);
+        reads.make_room(&[b'a'; 100_000], 0);
         let next = reads.go_on(file);
         assert!(!next.are_known());
         assert_eq!((next.window, next.end), (reads.window, reads.window));

@@ -372,12 +372,44 @@ impl Engine<'_> {
         }
         let text = |item: &I| self.order.step_text(step, self.bytes(item, Phase::Line));
         let first = text(&items[0]);
-        if items.iter().all(|item| text(item) == first) {
+        if items.iter().all(|item| self.order.is_same_in_step(step, text(item), first)) {
             return match self.order.tie_after(step) {
                 Tie::Step(next) => self.sort_by_step(items, next),
                 _ => items.sort_unstable_by_key(|item| item.line().0),
             };
         }
+        if !self.sort_by_quick_windows(items, step) {
+            self.sort_by_whole_step(items, step);
+        }
+    }
+
+    /// Sorts by the beginnings of what this step compares, and by the rest those of which they are equal. Returns
+    /// `false`, with nothing done, if the beginnings take no less to make than all of it.
+    fn sort_by_quick_windows<I: Item>(&self, items: &mut [I], step: usize) -> bool {
+        let flip = if self.order.step_descends(step) { u64::MAX } else { 0 };
+        let window = |item: &I| self.order.quick_window_of_step(step, self.bytes(item, Phase::Line));
+        // Equal keys have equal windows, which are needed again.
+        let of_key = items[0].window();
+        for at in 0..items.len() {
+            let Some(window) = window(&items[at]) else {
+                items[..at].iter_mut().for_each(|item| item.set_window(of_key));
+                return false;
+            };
+            items[at].set_window(window ^ flip);
+        }
+        items.sort_unstable_by_key(Item::window);
+        for alike in items.chunk_by_mut(|a, b| a.window() == b.window()) {
+            alike.iter_mut().for_each(|item| item.set_window(of_key));
+            match alike.len() {
+                1 => {}
+                2 => alike.sort_unstable_by(|a, b| self.compare_ties(a, b)),
+                _ => self.sort_by_whole_step(alike, step),
+            }
+        }
+        true
+    }
+
+    fn sort_by_whole_step<I: Item>(&self, items: &mut [I], step: usize) {
         let mut sorted = 0;
         while sorted < items.len() {
             let chunk = self.sort_chunk_by_step(&mut items[sorted..], step);

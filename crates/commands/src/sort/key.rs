@@ -172,13 +172,41 @@ impl Key {
 
     /// Appends the beginning of the encoding, for text in a locale's order: enough to distinguish most lines.
     pub(crate) fn encode_beginning(&self, text: &[u8], collation: &Collation, out: &mut Vec<u8>) {
-        collation.append_beginning(&self.seen(text), out);
+        match self.only_folds() && collation.begins_alike_in_any_case() && text.is_ascii() {
+            true => collation.append_beginning(text, out),
+            false => collation.append_beginning(&self.seen(text), out),
+        }
+    }
+
+    /// Returns the first eight bytes of that beginning for the key's part of a line, if they take less than all of it.
+    #[inline]
+    pub(crate) fn quick_window(
+        &self,
+        line: &[u8],
+        separator: Option<u8>,
+        collation: &Collation,
+    ) -> Option<u64> {
+        if !self.is_seen_whole() {
+            return None;
+        }
+        let (from, to) = self.range(line, separator);
+        collation.window(&line[from..to])
+    }
+
+    /// Whether no byte is ignored or folded.
+    fn is_seen_whole(&self) -> bool {
+        self.ignore.is_none() && !self.fold
+    }
+
+    /// Whether bytes are folded, but none is ignored.
+    pub(crate) fn only_folds(&self) -> bool {
+        self.fold && self.ignore.is_none()
     }
 
     /// Returns `text` without ignored bytes, and folded.
     #[inline]
     pub(crate) fn seen<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.ignore.is_none() && !self.fold {
+        if self.is_seen_whole() {
             return Cow::Borrowed(text);
         }
         let mut seen = Vec::new();

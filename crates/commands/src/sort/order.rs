@@ -275,6 +275,25 @@ impl LineOrder {
         }
     }
 
+    /// Returns the window of a line's key, if it takes less than the key does.
+    #[inline]
+    pub(crate) fn quick_window(&self, line: &[u8]) -> Option<u64> {
+        match &self.shape {
+            Shape::Beginning(key, collation) => key.quick_window(line, self.separator, collation),
+            _ => None,
+        }
+    }
+
+    /// Returns the first eight bytes of what this step compares of a line, if they take less than all of it.
+    pub(crate) fn quick_window_of_step(&self, step: usize, line: &[u8]) -> Option<u64> {
+        match &self.later()[step] {
+            Comparison { extent: Extent::Beginning(collation), key } => {
+                key.quick_window(line, self.separator, collation)
+            }
+            _ => None,
+        }
+    }
+
     fn append_before_others(&self, step: &Comparison, line: &[u8], out: &mut Vec<u8>) {
         let (from, to) = step.key.range(line, self.separator);
         let start = out.len();
@@ -337,6 +356,11 @@ impl LineOrder {
     /// Returns the part of `line` for this step.
     pub(crate) fn step_text<'a>(&self, step: usize, line: &'a [u8]) -> &'a [u8] {
         self.taken(&self.later()[step], line)
+    }
+
+    /// Whether two texts are the same to this step before they are encoded; `false` if that takes longer.
+    pub(crate) fn is_same_in_step(&self, step: usize, a: &[u8], b: &[u8]) -> bool {
+        a == b || self.later()[step].key.only_folds() && a.eq_ignore_ascii_case(b)
     }
 
     /// Appends this step's encoding of its part.

@@ -4,11 +4,13 @@
 //! The others go into a pool; a full pool is sorted and cut to K. That keeps the order, the ties and the
 //! stability of the whole sort, since it is the same sort.
 //!
-//! `sort … | tail -n K` keeps the first K of the opposite order, and prints them from the last to the first. That
-//! is the same where lines that compare equal are identical.
+//! `sort … | tail -n K` keeps the first K of the opposite order, and prints them from the last to the first. Of lines
+//! that compare equal, those that came last then come first.
 //!
 //! Where keys are computed and few lines are distinct, counting them costs less than a key for each: the beginning
 //! is counted, and if that pays, so is everything.
+
+use std::cmp::Ordering;
 
 use pelton_stream::{Flow, Framing, Holding, Kernel, Notice, Outcome, Resources};
 
@@ -41,8 +43,10 @@ pub struct TopK {
     resources: Resources,
     /// The reservation of shared memory for the pool.
     held: Option<Holding>,
-    /// Whether it prints the last K lines, in the opposite order.
+    /// Whether it prints the last K lines: the first K of the opposite order.
     backward: bool,
+    /// Whether everything is sorted as asked for, and the end of it is printed.
+    from_behind: bool,
     /// Bytes of the beginning that were counted, until it is known whether that pays.
     trial: Option<usize>,
     state: State,
@@ -79,6 +83,7 @@ impl TopK {
             resources: Resources::default(),
             held: None,
             backward: false,
+            from_behind: false,
             trial,
             state,
         })
@@ -86,12 +91,11 @@ impl TopK {
 
     /// Makes the kernel for `sort` with these options before `tail -n lines`.
     pub fn last(options: &SortOptions, lines: usize) -> Accept<TopK> {
-        if !options.order().is_total() {
-            return Declined::because("lines that are equal need not be identical");
+        let mut kernel = TopK { backward: true, ..TopK::new(&opposite(options), lines)? };
+        if let State::Pooling(pool) = &mut kernel.state {
+            pool.latest_first = !options.unique && !options.order().is_total();
         }
-        let mut opposite = SortOptions { reverse: !options.reverse, ..options.clone() };
-        opposite.keys.iter_mut().for_each(|key| key.reverse = !key.reverse);
-        Ok(TopK { backward: true, ..TopK::new(&opposite, lines)? })
+        Ok(kernel)
     }
 
     /// Reserves shared memory for the pool.
@@ -136,7 +140,12 @@ impl Kernel for TopK {
                 pool.push(block);
                 return Ok(Flow::More);
             }
-            let mut kernel = SortKernel::new(&pool.options).with_limit(pool.lines as u64);
+            // All of the sort as it was asked for: only it keeps equal lines in their order.
+            let mut kernel = match pool.latest_first {
+                true => SortKernel::new(&opposite(&pool.options)),
+                false => SortKernel::new(&pool.options).with_limit(pool.lines as u64),
+            };
+            self.from_behind = pool.latest_first;
             self.held = None;
             kernel.notice(Notice::Resources(&self.resources));
             if !pool.arena.is_empty() {
@@ -176,6 +185,18 @@ impl Kernel for TopK {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         match &mut self.state {
+            State::Sorting(kernel) if self.from_behind => {
+                let mut last = Vec::new();
+                loop {
+                    let flow = kernel.finish(&mut last)?;
+                    last.drain(..start_of_last(&last, self.lines, self.options.terminator));
+                    if flow != Flow::More {
+                        break;
+                    }
+                }
+                out.append(&mut last);
+                Ok(Flow::Done)
+            }
             State::Sorting(kernel) if !self.backward => kernel.finish(out),
             State::Sorting(kernel) => {
                 let mut first = Vec::new();
@@ -201,6 +222,18 @@ impl Kernel for TopK {
     }
 }
 
+/// Returns the options of the opposite order.
+fn opposite(options: &SortOptions) -> SortOptions {
+    let mut opposite = SortOptions { reverse: !options.reverse, ..options.clone() };
+    opposite.keys.iter_mut().for_each(|key| key.reverse = !key.reverse);
+    opposite
+}
+
+/// Returns where the last `count` of these whole lines begin.
+fn start_of_last(lines: &[u8], count: usize, terminator: u8) -> usize {
+    memchr::memrchr_iter(terminator, lines).nth(count).map_or(0, |before| before + 1)
+}
+
 /// Appends whole lines from the last to the first.
 fn append_backward(lines: &[u8], terminator: u8, out: &mut Vec<u8>) {
     let mut end = lines.len();
@@ -222,6 +255,8 @@ struct Pool {
     items: Vec<Keyed>,
     bound: Option<Bound>,
     length: LineLength,
+    /// Whether of lines that compare equal the last one comes first, not the first one.
+    latest_first: bool,
 }
 
 /// The last of the best K lines so far: a line that does not come before it is dropped.
@@ -243,6 +278,7 @@ impl Pool {
             items: Vec::new(),
             bound: None,
             length: LineLength::new(),
+            latest_first: false,
         }
     }
 
@@ -274,17 +310,25 @@ impl Pool {
 
     #[inline]
     fn consider(&mut self, line: &[u8]) {
+        let flip = self.order.flip();
+        let comes_late = |shown: u64, bound: &Bound| shown ^ flip > bound.window ^ flip;
+        if let Some(bound) = &self.bound
+            && self.order.quick_window(line).is_some_and(|shown| comes_late(shown, bound))
+        {
+            return;
+        }
         let free = self.keys.len();
         let (key, shown) = match self.order.key(line, &mut self.keys) {
             KeyPlace::InLine(from, to) => (&line[from..to], window(line, from, to - from)),
             KeyPlace::Appended => (&self.keys[free..], window(&self.keys, free, self.keys.len() - free)),
         };
-        let flip = self.order.flip();
         let late = self.bound.as_ref().is_some_and(|bound| {
-            let (shown, last) = (shown ^ flip, bound.window ^ flip);
-            shown > last
-                || (shown == last
-                    && bound.comes_first(&Judged { line, key, window: bound.window }, &self.order))
+            comes_late(shown, bound)
+                || shown == bound.window
+                    && match bound.compare(&Judged { line, key, window: shown }, &self.order) {
+                        Ordering::Equal => !self.latest_first,
+                        order => order.is_lt(),
+                    }
         });
         self.keys.truncate(free);
         if !late {
@@ -318,6 +362,9 @@ impl Pool {
         if self.options.unique {
             items.dedup_by(|a, b| engine.is_same_key(a, b));
         }
+        if self.latest_first {
+            items.chunk_by_mut(|a, b| engine.is_same_key(a, b)).for_each(<[Keyed]>::reverse);
+        }
         items.truncate(self.lines);
         self.set_bound();
         self.compact();
@@ -349,9 +396,8 @@ impl Pool {
 }
 
 impl Bound {
-    /// Whether the bound comes before the line, or is equal: then it came first.
-    fn comes_first(&self, line: &Judged<'_>, order: &LineOrder) -> bool {
+    fn compare(&self, line: &Judged<'_>, order: &LineOrder) -> Ordering {
         let last = Judged { line: &self.line, key: &self.key, window: self.window };
-        order.compare(&last, line).is_le()
+        order.compare(&last, line)
     }
 }

@@ -8,9 +8,10 @@
 //! scripts) glibc's version disagrees with its `strcoll`, which sort, comm and join call. So the keys are
 //! made here, from the library's own tables, and agree with `strcoll` for any bytes: tests compare the two.
 //!
-//! Most pairs of strings differ in the first level, whose weights are few bytes: the beginning of the key.
-//! The whole key takes about seven bytes per letter, so it is made only if the beginnings are equal.
+//! Most pairs of strings differ in the first level, the beginning of the key: one byte per letter, in codes. The whole key
+//! takes about seven bytes per letter, so it is made only if the beginnings are equal.
 
+mod codes;
 mod levels;
 mod sequences;
 mod unique_keys;
@@ -25,6 +26,7 @@ use pelton_sys::collate::glibc_version;
 use crate::locale::encodings::compare_encoded;
 use crate::locale::installed::loaded;
 use crate::{Accept, Declined};
+use codes::Codes;
 use levels::Levels;
 use sequences::Sequences;
 use unique_keys::{Alone, AloneInAscii};
@@ -34,7 +36,7 @@ pub struct Collation {
     name: String,
     sequences: Sequences,
     levels: Levels,
-    short: Box<[Short; 128]>,
+    codes: Codes,
     alone_in_ascii: OnceLock<AloneInAscii>,
     alone: OnceLock<Alone>,
     plain_ranges: OnceLock<bool>,
@@ -44,19 +46,6 @@ pub struct Collation {
 
 /// Separates the keys of the pieces of a string with NULs: `strcoll` sees one piece at a time.
 const PIECE_END: u8 = 0;
-
-/// The first-level weights of an ASCII character, if short.
-#[derive(Clone, Copy, Debug, Default)]
-struct Short {
-    weights: [u8; SHORT_BYTES],
-    len: u8,
-    /// Valid only before ASCII or the end.
-    before_ascii: bool,
-    /// Never valid.
-    unknown: bool,
-}
-
-const SHORT_BYTES: usize = 4;
 
 static LOADED: Mutex<BTreeMap<String, Option<&'static Collation>>> = Mutex::new(BTreeMap::new());
 
@@ -85,12 +74,12 @@ impl Collation {
         let unusual = || declined("its tables are unusual");
         let levels = Levels::new(&tables).ok_or_else(unusual)?;
         let sequences = Sequences::new(&tables).ok_or_else(unusual)?;
-        let short = Box::new(std::array::from_fn(|byte| Short::of(byte as u8, &sequences, &levels)));
+        let codes = Codes::new(&sequences, &levels);
         Ok(Some(Collation {
             name: name.to_owned(),
             sequences,
             levels,
-            short,
+            codes,
             alone_in_ascii: OnceLock::new(),
             alone: OnceLock::new(),
             plain_ranges: OnceLock::new(),
@@ -141,13 +130,12 @@ impl Collation {
     pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
         let same = self.same_beginning(a, b);
         let (a, b) = (&a[same..], &b[same..]);
-        if let (Some(one), Some(other)) = (self.short_at(a, 0), self.short_at(b, 0)) {
-            let len = usize::from(one.len.min(other.len));
-            match one.weights[..len].cmp(&other.weights[..len]) {
-                // One may begin with the other.
-                Ordering::Equal => {}
-                different => return different,
-            }
+        if let (Some(one), Some(other)) = (self.codes.at(a, 0), self.codes.at(b, 0))
+            && one != other
+            && one != Codes::IGNORED
+            && other != Codes::IGNORED
+        {
+            return one.cmp(&other);
         }
         let (mut one, mut other) = (FirstWeights::of(self, a), FirstWeights::of(self, b));
         loop {
@@ -161,64 +149,38 @@ impl Collation {
 
     /// Returns the length of the common prefix of single ASCII elements.
     fn same_beginning(&self, a: &[u8], b: &[u8]) -> usize {
-        let pairs = a.iter().zip(b).enumerate();
-        let goes_on = |at: usize, byte: u8| {
-            self.short(byte).is_some_and(|short| {
-                let ends = |text: &[u8]| text.get(at + 1).is_none_or(u8::is_ascii);
-                !short.before_ascii || ends(a) && ends(b)
-            })
-        };
-        pairs.take_while(|(at, (one, other))| one == other && **one != 0 && goes_on(*at, **one)).count()
+        let is_same = |at: &usize| a[*at] == b[*at] && self.codes.at(a, *at) == self.codes.at(b, *at);
+        let is_known = |at: &usize| self.codes.at(a, *at).is_some();
+        (0..a.len().min(b.len())).take_while(|at| is_same(at) && is_known(at)).count()
     }
 
-    /// Returns the first-level weights of the character at this offset, if it is ASCII and an element by itself
-    /// here.
-    #[inline]
-    fn short_at(&self, text: &[u8], at: usize) -> Option<&Short> {
-        let next_is_ascii = || text.get(at + 1).is_none_or(u8::is_ascii);
-        self.short(*text.get(at)?).filter(|short| !short.before_ascii || next_is_ascii())
+    /// Whether the beginnings of ASCII are the same in upper and in lower case.
+    pub(crate) fn begins_alike_in_any_case(&self) -> bool {
+        self.codes.are_alike_in_any_case()
     }
 
-    #[inline]
-    fn short(&self, byte: u8) -> Option<&Short> {
-        self.short.get(usize::from(byte)).filter(|short| !short.unknown)
-    }
-
-    /// Appends the beginning of that key: its first level. If it is equal for two strings, the rest of their
+    /// Appends the beginning of that key: its first level, in codes. If it is equal for two strings, the rest of their
     /// keys decides.
     pub(crate) fn append_beginning(&self, text: &[u8], out: &mut Vec<u8>) {
-        let start = out.len();
-        out.resize(start + SHORT_BYTES * (text.len() + 1), 0);
-        let room = &mut out[start..];
-        let (mut at, mut end) = (0, 0);
-        while let Some(&byte) = text.get(at) {
-            match self.short_at(text, at) {
-                Some(_) if byte == 0 => break,
-                Some(short) => {
-                    room[end..end + SHORT_BYTES].copy_from_slice(&short.weights);
-                    end += usize::from(short.len);
-                    at += 1;
-                }
-                None => {
-                    out.truncate(start + end);
-                    return self.append_beginning_slowly(&text[at..], out);
-                }
+        let mut rest = text;
+        loop {
+            rest = &rest[self.codes.append_ascii(rest, out)..];
+            // A piece's end, or an element of several bytes.
+            if rest.first().is_none_or(|byte| *byte == PIECE_END) {
+                return;
             }
+            let piece = memchr::memchr(PIECE_END, rest).map_or(rest, |end| &rest[..end]);
+            let (element, len) = self.sequences.first_of(piece);
+            self.codes.append(self.levels.first_weights(element), out);
+            rest = &rest[len..];
         }
-        out.truncate(start + end);
     }
 
-    fn append_beginning_slowly(&self, text: &[u8], out: &mut Vec<u8>) {
-        let mut rest = text.split(|byte| *byte == 0).next().unwrap_or_default();
-        while !rest.is_empty() {
-            let (element, len) = self.sequences.first_of(rest);
-            out.extend_from_slice(self.levels.first_weights(element));
-            rest = &rest[len..];
-            // Returns to the fast path at a run of ASCII.
-            if rest.len() >= 8 && rest[..8].is_ascii() {
-                return self.append_beginning(rest, out);
-            }
-        }
+    /// Returns the first eight bytes of that beginning, the first one in the highest bits, zeros behind its end; `None` if
+    /// they depend on more than single ASCII characters.
+    #[inline]
+    pub(crate) fn window(&self, text: &[u8]) -> Option<u64> {
+        self.codes.window(text)
     }
 
     /// Whether only `text` itself is equal to it. `false` if unknown.
@@ -269,23 +231,6 @@ impl Iterator for FirstWeights<'_> {
             self.weights = self.collation.levels.first_weights(element);
             self.text = &self.text[len..];
         }
-    }
-}
-
-impl Short {
-    fn of(byte: u8, sequences: &Sequences, levels: &Levels) -> Short {
-        if byte == 0 {
-            return Short::default();
-        }
-        let (element, _) = sequences.first_of(&[byte]);
-        let weights = levels.first_weights(element);
-        let mut short = Short { len: weights.len() as u8, ..Short::default() };
-        short.before_ascii = sequences.may_go_on(byte);
-        short.unknown = weights.len() > SHORT_BYTES || sequences.may_go_on_in_ascii(byte);
-        if !short.unknown {
-            short.weights[..weights.len()].copy_from_slice(weights);
-        }
-        short
     }
 }
 

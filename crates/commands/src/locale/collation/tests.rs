@@ -73,7 +73,12 @@ impl Random {
         ];
         let kind = self.below(4);
         let mut text = Vec::new();
-        for _ in 0..self.below(9) {
+        // Vectors, and the chunks of long texts.
+        if self.below(20) == 0 {
+            text.resize(1000 + self.below(40), b'x');
+        }
+        let most = if self.below(4) == 0 { 40 } else { 9 };
+        for _ in 0..self.below(most) {
             match kind {
                 0 => text.push(1 + self.below(255) as u8),
                 1 => {
