@@ -194,7 +194,9 @@ impl Kernel for TopK {
                         break;
                     }
                 }
-                out.append(&mut last);
+                if kernel.status() == 0 {
+                    out.append(&mut last);
+                }
                 Ok(Flow::Done)
             }
             State::Sorting(kernel) if !self.backward => kernel.finish(out),

@@ -98,6 +98,17 @@ impl Codes {
         (!one.unknown && stands_alone).then_some(one.code)
     }
 
+    /// Returns the length of the common prefix of characters that are elements by themselves in both texts.
+    pub(super) fn common_prefix(&self, a: &[u8], b: &[u8]) -> usize {
+        let goes_on = |at: usize, byte: u8| {
+            let ends = |text: &[u8]| text.get(at + 1).is_none_or(u8::is_ascii);
+            let one = self.ascii.get(usize::from(byte)).filter(|one| !one.unknown);
+            one.is_some_and(|one| !one.before_ascii || ends(a) && ends(b))
+        };
+        let pairs = a.iter().zip(b).enumerate();
+        pairs.take_while(|(at, (one, other))| one == other && goes_on(*at, **one)).count()
+    }
+
     pub(super) fn are_alike_in_any_case(&self) -> bool {
         (b'a'..=b'z').all(|byte| {
             let [lower, upper] = [byte, byte.to_ascii_uppercase()].map(|byte| self.ascii[usize::from(byte)]);

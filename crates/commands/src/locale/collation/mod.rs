@@ -128,7 +128,7 @@ impl Collation {
 
     /// Compares the results of [`append_beginning`](Self::append_beginning), without making them.
     pub(crate) fn compare_beginnings(&self, a: &[u8], b: &[u8]) -> Ordering {
-        let same = self.same_beginning(a, b);
+        let same = self.codes.common_prefix(a, b);
         let (a, b) = (&a[same..], &b[same..]);
         if let (Some(one), Some(other)) = (self.codes.at(a, 0), self.codes.at(b, 0))
             && one != other
@@ -145,13 +145,6 @@ impl Collation {
                 _ => {}
             }
         }
-    }
-
-    /// Returns the length of the common prefix of single ASCII elements.
-    fn same_beginning(&self, a: &[u8], b: &[u8]) -> usize {
-        let is_same = |at: &usize| a[*at] == b[*at] && self.codes.at(a, *at) == self.codes.at(b, *at);
-        let is_known = |at: &usize| self.codes.at(a, *at).is_some();
-        (0..a.len().min(b.len())).take_while(|at| is_same(at) && is_known(at)).count()
     }
 
     /// Whether the beginnings of ASCII are the same in upper and in lower case.

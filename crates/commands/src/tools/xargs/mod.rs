@@ -369,7 +369,7 @@ mod tests {
             "grep -f x",
             "tee",
             "sed -i s/a/b/",
-            "grep -P x",
+            "grep -P x(?=y)",
             "-n1 basename a b",
             "-I{} basename x{}",
         ] {
