@@ -160,7 +160,8 @@ fn script(rewritten: &Rewritten, request: &Request, width: usize) -> String {
         text,
         "\n{called} of {all} {pipelines} through pelton.\n\
          Safe: a stage runs natively only where pelton's tests found it equal to the command that you have, for those words\n\
-         and this locale; else the command itself runs. `pelton explain 'PIPELINE'` shows what becomes of one."
+         and this locale; else the command itself runs. `pelton explain 'PIPELINE'` shows what becomes of each stage of one,\n\
+         with its variables and `$(…)` written out."
     );
     text
 }

@@ -479,7 +479,8 @@ fn accept_as(
             format!("several, each of which adds up {added_up}, as long as that is whole numbers")
         }
         _ if firsts.is_some() => {
-            "several, which leave to the one that prints in order what none has seen".to_owned()
+            "several: each leaves out what it has seen before; what is then left is printed in order by one"
+                .to_owned()
         }
         _ => {
             format!(

@@ -44,8 +44,10 @@ pub fn render(diagnosis: &Diagnosis, style: &Style) -> String {
     lines.iter().map(|line| line.line(style.color)).collect()
 }
 
-fn label(health: Health) -> (&'static str, Role) {
-    match health {
+fn label(finding: &Finding) -> (&'static str, Role) {
+    match finding.health {
+        // Nobody waits in vain, but what was asked for does not come.
+        Health::Idle if finding.kind == Kind::Buffered => ("BUFFERED", Role::Mark),
         Health::Dead => ("DEAD", Role::Failed),
         Health::Slow => ("SLOW", Role::Mark),
         Health::Idle => ("IDLE", Role::Dim),
@@ -54,7 +56,7 @@ fn label(health: Health) -> (&'static str, Role) {
 }
 
 fn shown(diagnosis: &Diagnosis, finding: &Finding, style: &Style) -> Vec<Pieces> {
-    let (word, role) = label(finding.health);
+    let (word, role) = label(finding);
     let mut lines = wrapped(Pieces::one(role, format!("{word}  ")), Role::Strong, &finding.headline, style);
     let name = |pid: u32| {
         let process = diagnosis.processes.iter().find(|process| process.pid == pid);
