@@ -107,7 +107,7 @@ mod tests {
     fn what_has_no_kernel_and_knows_only_lines() {
         assert_eq!(split(&format!("{HEAVY} f | sort")), [0]);
         assert_eq!(split(&format!("nosuch | {HEAVY} | nosuch")), [1]);
-        assert_eq!(split("grep -P 'x(?=y)' f | grep -P 'y(?!z)' | sort -u"), [0, 1]);
+        assert_eq!(split("grep -P x f | grep -P y | sort -u"), [0, 1]);
         assert_eq!(split(&format!("{HEAVY} < f > g")), [0]);
         // It has a kernel.
         assert_eq!(split("nosuch | sed s/a/b/"), [0; 0]);

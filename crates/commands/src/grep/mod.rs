@@ -11,14 +11,13 @@
 //! Unless `-q` or `-m` ended it, grep reads its standard input to the end even if it needs no more of it.
 //! Where lines are not printed (`-c`, `-q`, `-l`, `-L`) only the NULs matter.
 //!
-//! Declined: `-P` with more than regular expressions have, `-z`, `-Z`, `-T`, `-I`, context lines of a standard input, directories, colours, `--line-buffered`, `-m 0`.
+//! Declined: `-P`, `-z`, `-Z`, `-T`, `-I`, context lines of a standard input, directories, colours, `--line-buffered`, `-m 0`.
 
 mod binary_lookahead;
 mod context_lines;
 mod kernel;
 mod line_prefix;
 mod options;
-mod perl;
 mod reads;
 mod rerun;
 mod search;
@@ -87,7 +86,6 @@ pub(crate) static TOOL: Tool = Tool {
             "-x @r",
             "-F @q",
             "-E @r",
-            "-P @r",
             "-e @r -e @q",
             "-f sorted",
             "-vxf sorted",

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::BEFORE_3_8;
 use super::context_lines::Around;
-use super::perl;
 use crate::regex::{self, Flavour, Newline, Regex, Within};
 use crate::tool::argv::{Opt, Order, Parsed, Takes, long, opt, parse, short};
 use crate::{Accept, Charset, Context, Declined, Family, Input, Lookup};
@@ -70,7 +69,6 @@ pub(super) struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
     Flavour(Flavour),
-    Perl,
     Expression,
     File,
     IgnoreCase(bool),
@@ -129,7 +127,7 @@ const TABLE: &[Opt<Id>] = &[
     long(Id::Color, "colour", Takes::MaybeValue),
     opt(Id::Nothing, b's', "no-messages", Takes::Nothing),
     opt(Id::Nothing, b'U', "binary", Takes::Nothing),
-    opt(Id::Perl, b'P', "perl-regexp", Takes::Nothing),
+    opt(Id::Foreign, b'P', "perl-regexp", Takes::Nothing),
     opt(Id::Foreign, b'z', "null-data", Takes::Nothing),
     opt(Id::Foreign, b'Z', "null", Takes::Nothing),
     opt(Id::Foreign, b'T', "initial-tab", Takes::Nothing),
@@ -439,8 +437,7 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         _ => None,
     });
     let flavour = flavours.next();
-    let is_perl = parsed.has(Id::Perl);
-    if flavours.any(|other| Some(other) != flavour) || is_perl && flavour.is_some() {
+    if flavours.any(|other| Some(other) != flavour) {
         return Declined::because("kinds of expressions that conflict");
     }
     let ignore_case = last_of(parsed, |id| match id {
@@ -468,20 +465,7 @@ fn compile(parsed: &Parsed<Id>, expressions: &[&[u8]], context: &Context, spans:
         spans,
         groups: &[],
     };
-    if !is_perl {
-        return regex::compile(expressions, &options);
-    }
-    let [expression] = expressions else { return Declined::because("-P with several expressions") };
-    if within == Within::Word {
-        return Declined::because("-P with -w");
-    }
-    let translated = perl::translate(expression, ignore_case)?;
-    if spans && !translated.is_unambiguous {
-        return Declined::because("-o with -P, where the longest match may not be the first that PCRE finds");
-    }
-    let options = regex::Options { flavour: Flavour::GrepExtended, ..options };
-    let compiled = regex::compile(&[&translated.extended], &options)?;
-    Ok(if options.charset == Charset::Utf8 { compiled.within(translated.judges) } else { compiled })
+    regex::compile(expressions, &options)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether grep treats lines independently, with any expression: those of `-P` and others that no kernel supports.
+//! Whether grep treats lines independently, with any expression: `-P` and others that no kernel supports.
 
 use crate::tool::argv::{Opt, Order, Takes, long, opt, parse, short};
 use crate::tool::stateless::{Data, Stateless, Statuses};

@@ -495,11 +495,6 @@ impl Regex {
         self.judges
     }
 
-    /// Returns it for no more data than this.
-    pub fn within(self, judges: Judges) -> Regex {
-        Regex { judges: self.judges.max(judges), judges_all: self.judges_all.max(judges), ..self }
-    }
-
     /// Returns in which data it can find all matches (`s///g`, `grep -o`).
     pub fn judges_all(&self) -> Judges {
         self.judges_all

@@ -311,9 +311,9 @@ fn calls_that_would_gain_nothing_are_not_made() {
     }
     for text in [
         "for f in *; do sort -R \"$f\" | sort; done",
-        "for f in *; do sort $options f | grep -P 'x(?=y)'; done",
+        "for f in *; do sort $options f | grep -P x; done",
         "for f in *; do head $n | tail -n \"$m\"; done",
-        "for f in *; do sed \"$program\" f | grep -P 'x(?=y)'; done",
+        "for f in *; do sed \"$program\" f | grep -P x; done",
         // The text may set a locale that has kernels.
         "LC_ALL=C; for f in *; do sort -R | sort --debug; done",
     ] {

@@ -147,64 +147,16 @@ const PARTS: &[(&str, &[&str])] = &[
 ];
 const TIMES: &[&str] = &["", "", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,4}", "{3,7}"];
 
-/// Parts of Perl's expressions, some of which are not regular, with pieces of text likewise.
-const PERL_PARTS: &[(&str, &[&str])] = &[
-    ("\\d", &["1", "7", "a", "\u{663}"]),
-    ("\\d+", &["12", "7", "12a"]),
-    ("\\w", &["a", "_", "-", "\u{e9}"]),
-    ("\\w+", &["ab_1", "a-b", "\u{e9}a"]),
-    ("\\s", &[" ", "\t", "\u{a0}", "\u{b}"]),
-    ("\\S", &["a", " ", "\u{2028}"]),
-    ("\\D", &["a", "1", "\u{663}"]),
-    ("\\W", &["-", "a", "\u{e9}"]),
-    ("\\h", &[" ", "\t"]),
-    ("\\t", &["\t", "t"]),
-    ("(?:ab|c)", &["ab", "c", "a"]),
-    ("(ab|\\d)", &["ab", "3", "a"]),
-    ("(\\d)", &["3", "x"]),
-    ("[\\w.-]", &["a", ".", "-", ","]),
-    ("[^\\d]", &["1", "x", "\u{e9}"]),
-    ("[^\\s\"]", &["\"", "a", " "]),
-    ("[]\\^[-]", &["]", "^", "[", "-", "a"]),
-    ("[a-c\\]]", &["b", "]", "\\"]),
-    ("[[:alpha:]_]", &["a", "_", "\u{e9}"]),
-    ("[\\s\\S]", &["x", " "]),
-    ("\\bget\\b", &["get", "gets", " get ", "-get-"]),
-    ("\\b", &[" ", "a"]),
-    ("\\B", &["aa", "--"]),
-    (".*?", &["a", "xx"]),
-    (".*", &["a", "xx"]),
-    (".", &["a", "\u{e9}"]),
-    ("\\/", &["/", "\\"]),
-    ("\\.", &[".", ","]),
-    ("=", &["=", "=="]),
-    ("k", &["k", "K", "\u{212a}"]),
-    ("(?=a)", &["a", "b"]),
-    ("(?<!a)", &["a", "b"]),
-    ("x\\K", &["x", "y"]),
-    ("(a)\\1", &["aa", "ab"]),
-];
-const PERL_TIMES: &[&str] =
-    &["", "", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "*?", "+?", "??", "{1,2}?", "++"];
-
 /// An extended expression of parts, anchored or not, and what it matches, wholly or nearly.
 fn composed(rng: &mut Rng) -> (String, Vec<&'static str>) {
-    composed_of(rng, PARTS, TIMES)
-}
-
-fn composed_of(
-    rng: &mut Rng,
-    parts: &[(&'static str, &'static [&'static str])],
-    times: &[&'static str],
-) -> (String, Vec<&'static str>) {
     let (mut expression, mut pieces) = (String::new(), Vec::new());
     for branch in 0..rng.pick(&[1, 1, 1, 1, 2, 3]) {
         expression += if branch > 0 { "|" } else { "" };
         expression += rng.pick(&["", "", "^"]);
         for _ in 0..rng.pick(&[1, 1, 1, 2, 2, 3]) {
-            let (part, texts) = rng.pick(parts);
+            let (part, texts) = rng.pick(PARTS);
             expression += part;
-            expression += rng.pick(times);
+            expression += rng.pick(TIMES);
             pieces.extend_from_slice(texts);
         }
         expression += rng.pick(&["", "", "$"]);
@@ -260,14 +212,9 @@ fn lines_of(rng: &mut Rng, pieces: &[&str]) -> Vec<u8> {
 
 /// An expression of parts over lines that it matches or nearly does.
 fn composed_case(rng: &mut Rng, command: &str) -> Case {
-    let is_perl = rng.chance(25);
-    let (expression, pieces) = match () {
-        () if is_perl => composed_of(rng, PERL_PARTS, PERL_TIMES),
-        () if rng.chance(15) => referring(rng),
-        () => composed(rng),
-    };
+    let (expression, pieces) = if rng.chance(15) { referring(rng) } else { composed(rng) };
     let mut args = flags(rng, &["-c", "-v", "-o", "-i", "-n", "-x", "-w", "-a", "-l", "-q", "-b"], 12);
-    args.push(if is_perl { "-P" } else { "-E" }.into());
+    args.push("-E".into());
     if rng.chance(6) {
         let number = rng.pick(&[1, 2, 10, 100]).to_string();
         valued(rng, &mut args, "-m", "--max-count", number.as_bytes());

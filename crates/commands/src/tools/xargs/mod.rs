@@ -369,7 +369,7 @@ mod tests {
             "grep -f x",
             "tee",
             "sed -i s/a/b/",
-            "grep -P x(?=y)",
+            "grep -P x",
             "-n1 basename a b",
             "-I{} basename x{}",
         ] {
