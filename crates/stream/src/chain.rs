@@ -36,6 +36,9 @@ pub trait Sink {
     fn room(&mut self) -> Option<&mut Vec<u8>> {
         None
     }
+
+    /// Ends the output, although kernels before the last one go on ([`Chain::outlive_readers`]).
+    fn close(&mut self) {}
 }
 
 impl Sink for Vec<u8> {
@@ -84,6 +87,8 @@ pub(crate) struct Link {
     has_pending_output: bool,
     /// Whether its reader has gone and it continues all the same (`ignores_epipe`).
     unread: bool,
+    /// How far it outlives its reader, if it does ([`Chain::outlive_readers`]).
+    survival: Option<Survival>,
     /// The batch size in bytes, if it is slow per record.
     piece_bytes: usize,
 }
@@ -92,6 +97,42 @@ pub(crate) struct Link {
 const PIECE_BYTES: usize = 4096;
 /// The batch grows if it takes less than the first time, and shrinks above the second.
 const PIECE_TIME: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(8)];
+
+/// How far a command goes on after its reader has ended: until it writes to the pipe once more.
+#[derive(Clone, Copy, Debug)]
+pub struct Survival {
+    /// The size of its output buffer, in bytes: 0 if it writes at once.
+    buffer: u64,
+    /// Bytes printed so far, read or not.
+    printed: u64,
+    /// It ends when it has printed more than this.
+    until: u64,
+}
+
+impl Survival {
+    /// Makes that of a command which writes when a buffer of this many bytes is full.
+    pub fn new(buffer: u64) -> Self {
+        Survival { buffer, printed: 0, until: u64::MAX }
+    }
+
+    /// Counts printed bytes.
+    pub fn prints(&mut self, bytes: usize) {
+        self.printed += bytes as u64;
+    }
+
+    /// Notes that the reader has ended, with this many of the bytes: the next write after the one with them fails.
+    pub fn loses_reader(&mut self, taken: u64) {
+        self.until = match self.buffer {
+            0 => taken,
+            buffer => taken.next_multiple_of(buffer) + buffer,
+        };
+    }
+
+    /// Whether the command has not written since.
+    pub fn lasts(&self) -> bool {
+        self.printed <= self.until
+    }
+}
 
 /// The state of a kernel's current input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,6 +304,31 @@ impl Chain {
         Chain { links }
     }
 
+    /// Lets kernels go on after the one behind them has ended, as far as their commands would: a program that feeds the
+    /// chain can tell. `buffers` has the size of each command's output buffer in bytes, 0 for one that writes at once.
+    pub fn outlive_readers(&mut self, buffers: &[u64]) {
+        let all = self.links.len().saturating_sub(1);
+        for (link, buffer) in self.links[..all].iter_mut().zip(buffers) {
+            link.survival = Some(Survival::new(*buffer));
+        }
+    }
+
+    /// Ends the last kernel, whose output cannot be written, and those before it that do not outlive it.
+    pub fn output_fails(&mut self, sink: &mut dyn Sink) -> Flow {
+        let outlived = self.links.iter_mut().rev().any(|link| link.goes_on_unread(true, sink));
+        if outlived { Flow::More } else { Flow::Done }
+    }
+
+    /// Whether a kernel goes on although its reader has ended. If none does, none will: so much has come at once that how
+    /// far the commands would go on depends on the moment.
+    pub fn goes_on_unread(&mut self) -> bool {
+        let goes_on = self.links.iter().any(|link| link.unread);
+        if !goes_on {
+            self.links.iter_mut().for_each(|link| link.survival = None);
+        }
+        goes_on
+    }
+
     /// Announces to the last kernel that standard output is `/dev/null`.
     pub fn output_is_discarded(&mut self) {
         if let Some(last) = self.links.last_mut() {
@@ -387,6 +453,7 @@ impl Link {
             ended: false,
             has_pending_output: false,
             unread: false,
+            survival: None,
             piece_bytes: PIECE_BYTES,
         }
     }
@@ -408,7 +475,14 @@ impl Link {
     }
 
     fn ignores_epipe(&mut self) -> bool {
-        self.io_control().is_some_and(|io| io.ignores_epipe())
+        self.survival.is_some_and(|survival| survival.lasts())
+            || self.io_control().is_some_and(|io| io.ignores_epipe())
+    }
+
+    fn prints(&mut self, bytes: usize) {
+        if let Some(survival) = &mut self.survival {
+            survival.prints(bytes);
+        }
     }
 
     /// Returns the length of the next batch of these records: at least one record.
@@ -474,6 +548,7 @@ impl Link {
         let mut out = std::mem::take(&mut self.out);
         let room = if rest.is_empty() && !self.unread { sink.room() } else { None };
         let outcome = call(self.kernel.as_mut(), room.unwrap_or(&mut out));
+        self.prints(out.len());
         let passed = match self.unread {
             true => Ok(if self.ignores_epipe() { Flow::More } else { Flow::Done }),
             false if out.is_empty() => Ok(Flow::More),
@@ -491,7 +566,7 @@ impl Link {
             Flow::NextInput if self.input == Input::Open => self.input = Input::Enough,
             _ => {}
         }
-        if passed? == Flow::Done && !self.goes_on_unread() {
+        if passed? == Flow::Done && !self.goes_on_unread(rest.is_empty(), sink) {
             return Ok(Flow::Done);
         }
         match flow {
@@ -531,12 +606,13 @@ impl Link {
             // meanwhile.
             out.extend_from_slice(std::mem::take(&mut piece));
         }
+        self.prints(out.len() + piece.len());
         let mut passed = if out.is_empty() { Ok(Flow::More) } else { push(rest, &out, sink) };
         if passed == Ok(Flow::More) && !piece.is_empty() {
             passed = push(rest, piece, sink);
         }
         Some(match self.after_call(passed, out, sink) {
-            Ok(Flow::Done) if self.goes_on_unread() => Ok(Flow::More),
+            Ok(Flow::Done) if self.goes_on_unread(rest.is_empty(), sink) => Ok(Flow::More),
             passed => passed,
         })
     }
@@ -556,9 +632,16 @@ impl Link {
         passed
     }
 
-    /// Whether this kernel continues although its reader has gone. If not, it ends, as with EPIPE.
-    fn goes_on_unread(&mut self) -> bool {
+    /// Whether this kernel continues although its reader has gone. If not, it ends, as with EPIPE. The chain then prints no
+    /// more.
+    fn goes_on_unread(&mut self, is_last: bool, sink: &mut dyn Sink) -> bool {
+        if let Some(survival) = self.survival.as_mut().filter(|_| !self.unread) {
+            survival.loses_reader(survival.printed);
+        }
         let goes_on = !self.ended && self.ignores_epipe();
+        if goes_on && !self.unread && !is_last {
+            sink.close();
+        }
         self.unread |= goes_on;
         self.ended |= !goes_on;
         goes_on
@@ -713,6 +796,22 @@ mod tests {
             let (out, statuses, _) = run(2, b"ab\n.\ncd\n", block);
             assert_eq!(out, b"AB\n=1\n", "blocks of {block}");
             assert_eq!(statuses, [1, 1]);
+        }
+    }
+
+    #[test]
+    fn commands_outlive_their_readers_until_they_write_again() {
+        // Each line is 3 bytes, and the last kernel ends after the first one.
+        for (buffers, lines) in [([0, 0], 3), ([4, 0], 5), ([0, 4], 4), ([4, 4], 6), ([16, 0], 11)] {
+            let mut chain = chain(3);
+            let mut sink = Vec::new();
+            chain.outlive_readers(&buffers);
+            chain.begin(&[InputKind::Other], &mut sink).unwrap();
+            chain.begin_input(None, &mut sink).unwrap();
+            assert_eq!(chain.push(b"ab\n", &mut sink), Ok(Flow::More));
+            assert_eq!(chain.output_fails(&mut sink), Flow::More);
+            let taken = (2..100).find(|_| chain.push(b"ab\n", &mut sink) == Ok(Flow::Done));
+            assert_eq!(taken, Some(lines), "{buffers:?}");
         }
     }
 

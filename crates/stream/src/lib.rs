@@ -18,7 +18,7 @@ mod resources;
 mod sharing;
 pub mod team;
 
-pub use chain::{Chain, Fed, Interruption, Sink};
+pub use chain::{Chain, Fed, Interruption, Sink, Survival};
 pub use hand_over::{HandOver, StatusAfter};
 pub use io_control::IoControl;
 pub use joined::Joined;

@@ -546,7 +546,11 @@ fn wire(child: &Child<'_>) -> Result<(), i32> {
     let (stdin, stdout) = (aside(child.stdin)?, aside(child.stdout)?);
     let place = |source: Option<RawFd>, fd: RawFd| source.map_or(Ok(()), |source| move_to(source, fd));
     place(stdin, 0)?;
-    place(stdout, 1)
+    place(stdout, 1)?;
+    // A child that runs no program must be able to close them.
+    let ends = [child.stdin, child.stdout].into_iter().flatten();
+    ends.map(|end| end.as_raw_fd()).filter(|fd| *fd > 2).for_each(close);
+    Ok(())
 }
 
 fn close(fd: RawFd) {

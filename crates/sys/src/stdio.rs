@@ -1,7 +1,8 @@
 //! Replaces this process's standard descriptors, for its children to inherit.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Makes standard input a copy of `fd`.
 pub fn set_stdin(fd: BorrowedFd<'_>) -> io::Result<()> {
@@ -20,6 +21,11 @@ pub fn set_stderr(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let before = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 10)?;
     set(2, fd)?;
     Ok(before)
+}
+
+/// Closes standard output for its reader: here it leads to /dev/null then.
+pub fn leave_stdout() -> io::Result<()> {
+    set(1, File::options().write(true).open("/dev/null")?.as_fd())
 }
 
 fn set(number: i32, fd: BorrowedFd<'_>) -> io::Result<()> {

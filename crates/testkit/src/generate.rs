@@ -301,6 +301,8 @@ const MERGED: &[&str] = &[
 const SLOW: &[&str] = &[
     "{ seq 20000 && echo all >&2; }",
     "sh -c 'seq 20000 && echo all >&2'",
+    "{ echo 1 a; sleep .2; echo 2 b; sleep .2; echo 3 c && echo all >&2; }",
+    "sh -c 'head -n 3 a; sleep .2; cat sorted; sleep .2; echo 2 && echo all >&2'",
     "(for i in 3 1 2; do echo \"$i a\"; sleep .01; done)",
     "(head -n 2 a; sleep .02; cat b)",
     "{ cat sorted; sleep .01; echo; sleep .01; printf x; }",

@@ -274,9 +274,10 @@ pub fn accept(args: &[Vec<u8>], context: &Context, lookup: &dyn Lookup) -> Accep
     }
     let resume = (leaves && program.may_stop && map.is_none()).then_some(options.resume);
     let prints_input = options.file.is_none() && !options.null_data && !may_escape_nul(args);
+    let output = if prints_input { OutputFacts::of_input() } else { OutputFacts::default() };
     let facts = Facts {
         scripts: options.file.iter().map(|name| name.to_vec()).collect(),
-        output: if prints_input { OutputFacts::of_input() } else { OutputFacts::default() },
+        output: OutputFacts { is_unbuffered: options.unbuffered, ..output },
         ..facts(&script, &program, manner, map.as_deref(), inputs.len())
     };
     Ok(Box::new(Sed { program, manner, inputs, map, resume, facts }))

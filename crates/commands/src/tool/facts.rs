@@ -220,6 +220,8 @@ pub struct OutputFacts {
     pub blocks_until_eof: bool,
     /// The size of its output in bytes, if it is a source and the size is known.
     pub bytes: Option<u64>,
+    /// Whether an option (`sed -u`) lets it write at once what its tool keeps in a buffer.
+    pub is_unbuffered: bool,
     /// Which bytes can occur.
     pub content: Content,
     /// Whether its lines come in an order that only the real command knows (`for (k in a)` in awk). Its

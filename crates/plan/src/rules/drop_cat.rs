@@ -7,7 +7,8 @@
 //!
 //! **Conditions.** A later stage reads cat's output; a final cat stays, so that the status is its own.
 //! Several files only for kernels that take blocks cut anywhere: a line may begin in one file and end in the
-//! next. If a file cannot be opened, no segment runs natively, and cat itself reports it.
+//! next. If a file cannot be opened, no segment runs natively, and cat itself reports it. A cat between a process and a
+//! command that may end early stays: it takes one more block, and the process can tell.
 
 use super::{Rewrite, Rule, Site};
 use crate::node::Node;
@@ -22,6 +23,10 @@ fn rewrite(cat: &Node, next: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     }
     // The pipeline's standard input may be a file, which must not show.
     let from_pipe = cat.reads_pipe() && cat.stages.start > 0;
+    let stops_early = next.own_command().is_some_and(|command| command.facts.stops_early());
+    if stops_early && site.is_fed_by_a_process(cat) {
+        return None;
+    }
     let node = Node {
         stages: cat.stages.start..next.stages.end,
         inputs: cat.inputs.clone(),
@@ -69,6 +74,8 @@ mod tests {
             ("cat -s f | tr a b", "native { cat -s f ; tr a b }"),
             // The status is cat's.
             ("sort f | cat", "native { sort f ; cat }"),
+            // What feeds it ends one line later.
+            ("nosuch | cat | head -n 1", "nosuch | native { cat ; head -n 1 }"),
             // A command that reads a file does not read cat's output.
             ("cat f | sort g", "cat f | sort g"),
             ("seq 3 | sort", "native { seq 3 ; sort }"),

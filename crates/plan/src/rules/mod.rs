@@ -50,6 +50,12 @@ impl Site {
         node.label(|stage| &self.stages[stage].shown)
     }
 
+    /// Whether a process feeds a node: it can tell how long the node reads.
+    pub fn is_fed_by_a_process(&self, node: &Node) -> bool {
+        let feeder = node.stages.start.checked_sub(1);
+        node.reads_pipe() && feeder.is_some_and(|stage| self.stages[stage].equals.is_none())
+    }
+
     /// Returns the locale of a stage, if its command was understood.
     pub fn locale_of(&self, stage: usize) -> Option<&Locale> {
         Some(&self.stages[stage].context.as_ref()?.locale)

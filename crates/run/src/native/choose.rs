@@ -103,6 +103,9 @@ pub(crate) fn candidates(
     understood.map(|(at, stage)| understand(stage, position(at), around, detector).0).collect()
 }
 
+/// Commands that do nothing but print, whatever their arguments: they may end sooner than from the shell.
+const ONLY_PRINT: [&str; 8] = ["cat", "dmesg", "grep", "journalctl", "seq", "tail", "yes", "zcat"];
+
 /// Plans one pipeline for native running.
 pub fn plan_pipeline(
     stages: &[StagePlan],
@@ -171,7 +174,9 @@ pub fn plan_pipeline(
                             && native.last().standard_output == StandardOutput::Buffered;
                         let reads_at_most = may_have_enough(&planned.stages[range.clone()])
                             .then(|| native.members[0].pipe_read_bytes);
-                        let mut native = Native { rows, holds_back, reads_at_most, ..native };
+                        let outlives_readers = !shows_early_ends && is_fed_by_a_stranger(&planned, &native);
+                        let mut native =
+                            Native { rows, holds_back, reads_at_most, outlives_readers, ..native };
                         let before = range.start.checked_sub(1).map(|at| &planned.stages[at]);
                         let fills_pipe = match units.last() {
                             Some(Unit::Native(first)) if first.stages.start == 0 && prints.is_some() => true,
@@ -438,6 +443,20 @@ fn command_of(
     let native =
         NativeStage { caller, exec: Some(exec), starts, itself, redirections, pipe_read_bytes, files };
     Ok((accepted, native))
+}
+
+/// Whether a program that pelton does not know feeds the segment: it may do other things than print, and SIGPIPE ends it.
+fn is_fed_by_a_stranger(planned: &Planned, native: &Native) -> bool {
+    let inherits = || files::inherits_a_stream() && !files::inherits_a_terminal();
+    let mut before = planned.stages[..native.stages.start].iter().rev();
+    if before.len() == 0 {
+        return native.reads_a_stream() && !files::inherits_a_terminal();
+    }
+    let decides = before.find(|stage| {
+        let only_prints = stage.equals.is_some() || ONLY_PRINT.contains(&stage.name.as_str());
+        stage.blocks_until_eof == Some(true) || !only_prints
+    });
+    decides.map_or_else(inherits, |stage| stage.blocks_until_eof != Some(true))
 }
 
 /// Whether one of a segment's stages may have read enough before the end of the segment's input.

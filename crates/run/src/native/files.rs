@@ -319,6 +319,16 @@ pub(super) fn inherits_a_pipe() -> bool {
     inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.file_type().is_fifo())
 }
 
+/// Whether the standard input of the whole run is a pipe, a socket or a device.
+pub(super) fn inherits_a_stream() -> bool {
+    inherited_file(std::io::stdin().as_fd()).is_some_and(|file| !file.is_file())
+}
+
+/// Whether the standard input of the whole run is a terminal.
+pub(super) fn inherits_a_terminal() -> bool {
+    std::io::stdin().is_terminal()
+}
+
 /// Whether the standard input of the whole run is a socket, which may be reset.
 pub fn inherits_a_socket() -> bool {
     inherited_file(std::io::stdin().as_fd()).is_some_and(|file| file.file_type().is_socket())

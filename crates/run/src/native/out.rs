@@ -2,9 +2,10 @@
 
 use super::meter;
 use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
-use pelton_stream::{Flow, Sink};
+use pelton_stream::{Flow, Sink, Survival};
+use pelton_sys::stdio;
 use std::fs::{File, Metadata};
-use std::io::{IoSlice, Write};
+use std::io::{ErrorKind, IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
@@ -17,6 +18,8 @@ pub struct Out {
     written: u64,
     /// Whether writing continues after EPIPE: a tee has copies to write.
     pub ignores_epipe: bool,
+    /// How far writing continues after EPIPE, dropped, if it does.
+    pub survival: Option<Survival>,
     /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
     /// Whether messages are written while output is still buffered: its reader may have gone by now, which is noticed later.
@@ -39,6 +42,7 @@ impl Out {
             failure: None,
             written: 0,
             ignores_epipe: false,
+            survival: None,
             holds_back: false,
             is_overtaken: false,
         }
@@ -51,6 +55,7 @@ impl Out {
             failure: None,
             written: 0,
             ignores_epipe: false,
+            survival: None,
             holds_back: false,
             is_overtaken: false,
         }
@@ -143,23 +148,38 @@ impl Out {
             && let Err(error) = meter::writing(|| pieces.try_for_each(|piece| file.write_all(piece)))
         {
             self.failure = Some(WriteFailure { error, printed, item: io_errors::item(bytes) });
+            if let Some(survival) = &mut self.survival {
+                survival.loses_reader(self.written);
+            }
         }
         self.written = printed;
     }
 
-    fn wanted(&self) -> Flow {
+    /// Whether it takes more.
+    pub fn wanted(&self) -> Flow {
         match &self.failure {
             None => Flow::More,
-            Some(failure) if self.ignores_epipe && failure.error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Some(failure) if self.ignores_epipe && failure.error.kind() != ErrorKind::BrokenPipe => {
+                Flow::More
+            }
+            Some(_) if self.lost_its_reader() && self.survival.is_some_and(|survival| survival.lasts()) => {
                 Flow::More
             }
             Some(_) => Flow::Done,
         }
     }
+
+    /// Whether a write failed because its reader has gone.
+    pub fn lost_its_reader(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.error.kind() == ErrorKind::BrokenPipe)
+    }
 }
 
 impl Sink for Out {
     fn take(&mut self, bytes: &[u8]) -> Flow {
+        if let Some(survival) = &mut self.survival {
+            survival.prints(bytes.len());
+        }
         if bytes.len() >= DIRECT_BYTES {
             let buffer = std::mem::take(&mut self.buffer);
             self.write_both(&buffer, bytes);
@@ -177,6 +197,13 @@ impl Sink for Out {
     fn flush(&mut self) -> Flow {
         Out::flush(self);
         self.wanted()
+    }
+
+    fn close(&mut self) {
+        Out::flush(self);
+        self.file = None;
+        // If that fails, the reader sees the end a little later.
+        let _ = stdio::leave_stdout();
     }
 
     fn complain(&mut self, text: &[u8]) {

@@ -7,6 +7,7 @@ use super::segment::{Native, NativeNode};
 use super::tee::CopyKernel;
 use crate::c_string::c_string;
 use pelton_commands::Messages;
+use pelton_commands::io_errors::{STDIO_BUFFER_BYTES, StandardOutput};
 use pelton_plan::{Node, Resume};
 use pelton_stream::{Joined, Kernel, Programs};
 use pelton_sys::spawn::{Exec, Tie};
@@ -30,7 +31,8 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         let itself = own.iter_mut().find_map(|stage| stage.itself.take());
         let itself = itself.map(|exec| Arc::new(Starts::new(exec, false)) as Arc<dyn Programs>);
         let kernel = Some(kernel(node, &own[0].caller.messages)?);
-        made.push(NativeNode { stages: node.stages.clone(), kernel, resume, itself });
+        let buffer_bytes = buffer_bytes(node, own);
+        made.push(NativeNode { stages: node.stages.clone(), kernel, buffer_bytes, resume, itself });
     }
     let last = nodes.last().and_then(|node| node.own_command());
     let last_overtakes = last.is_some_and(|accepted| accepted.facts.diagnostics.overtake_output);
@@ -51,6 +53,7 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         nodes: made,
         last_copies,
         holds_back: false,
+        outlives_readers: false,
         last_overtakes,
         reads_at_most: None,
         last_runs,
@@ -58,6 +61,13 @@ pub fn segment(range: Range<usize>, nodes: &[Node], accepted: &mut [Option<Nativ
         tie: Tie::None,
         rows: Vec::new(),
     })
+}
+
+/// Returns how much the commands that a node stands for keep before they write.
+fn buffer_bytes(node: &Node, own: &[NativeStage]) -> u64 {
+    let at_once = node.own_command().is_some_and(|accepted| accepted.facts.output.is_unbuffered);
+    let keeps = own.iter().any(|stage| stage.caller.standard_output == StandardOutput::Buffered);
+    if keeps && !at_once { STDIO_BUFFER_BYTES as u64 } else { 0 }
 }
 
 fn kernel(node: &Node, messages: &Messages) -> Option<Box<dyn Kernel>> {

@@ -6,22 +6,26 @@ use super::scale_up::{Growth, Stream};
 use super::source::{Source, comes_soon, read_before, read_range};
 use memchr::memchr;
 use pelton_commands::Messages;
-use pelton_commands::io_errors::Caller;
+use pelton_commands::io_errors::{Caller, STDIO_BUFFER_BYTES};
 use pelton_stream::memory::next_block;
 use pelton_stream::team::{Shared, Why};
 use pelton_stream::{BLOCK_BYTES, Chain, Fed, Flow, Framing, InputKind, Programs, Resources, block_bytes};
-use pelton_sys::clock;
 use pelton_sys::copying::splice_in;
+use pelton_sys::{clock, pipe};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The first read of a pipe: what it usually holds, as grep looks for a NUL in what one read gives.
 const FIRST_BYTES: usize = 64 << 10;
 /// Bytes moved by one call: more than a pipe holds.
 const PASSED_BYTES: usize = 1 << 20;
+
+/// A writer that has more at hand writes it within this time.
+const AT_HAND: Duration = Duration::from_micros(300);
 
 /// The inputs of the first kernel, one after another.
 pub struct Reader {
@@ -178,6 +182,23 @@ impl Reader {
         self.failed
     }
 
+    /// Takes, and drops, what this many pipes would hold of a writer that has more at hand: the commands that the pass
+    /// stands for would have begun later than the pass, and the pipes between them would be full.
+    pub fn take_what_pipes_would_hold(&mut self, pipes: usize) {
+        const PIPE_BYTES: usize = 64 * 1024;
+        let Some(source) = self.sources.last_mut().filter(|source| !source.is_regular()) else { return };
+        let Ok(file) = source.opened() else { return };
+        // A single command takes a moment to end, too.
+        let mut left = (pipes * PIPE_BYTES).max(STDIO_BUFFER_BYTES);
+        let mut dropped = vec![0; left.min(PIPE_BYTES)];
+        while left > 0 && pipe::is_readable_within(file.as_fd(), AT_HAND) {
+            match file.read(&mut dropped[..left.min(PIPE_BYTES)]) {
+                Ok(0) | Err(_) => return,
+                Ok(bytes) => left -= bytes,
+            }
+        }
+    }
+
     /// Makes a reader for kernels that have been reading a pipe already, which continues as this descriptor.
     pub fn going_on(file: File) -> Self {
         let source = Source { name: None, file: Some(file), kind: InputKind::Other, before: None };
@@ -276,6 +297,9 @@ impl Reader {
             if !regular && out.holds_any() && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
                 out.let_out();
+                if out.wanted() == Flow::Done && chain.output_fails(out) == Flow::Done {
+                    return Ok(Ok(Flow::Done));
+                }
             }
             self.block.fill(source, self.at_most)?;
             if let Some(since_ns) = since_ns {
@@ -360,6 +384,9 @@ impl Reader {
             InputKind::FullPipe | InputKind::Other => None,
         };
         let shared = self.growth.due(chain, self.bytes, left_bytes)?;
+        if chain.goes_on_unread() {
+            return None;
+        }
         let block = &self.block.bytes[..self.block.read];
         if shared.never.is_some_and(|byte| memchr(byte, block).is_some()) {
             return None;

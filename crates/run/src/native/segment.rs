@@ -23,6 +23,8 @@ pub struct Native {
     /// Whether output is written when the real command would write it, and no sooner: its reader may end
     /// early, and the status shows it.
     pub(super) holds_back: bool,
+    /// Whether what feeds it can tell how long it reads, after a reader has ended: it reads as long as the real commands.
+    pub(super) outlives_readers: bool,
     /// Whether the last kernel's messages are written while its output is still buffered.
     pub(super) last_overtakes: bool,
     /// The most bytes that it reads from a pipe at a time, if one of its stages may stop early: a program that feeds it can
@@ -42,6 +44,8 @@ pub struct Native {
 pub(super) struct NativeNode {
     pub(super) stages: Range<usize>,
     pub(super) kernel: Option<Box<dyn Kernel>>,
+    /// The size of its command's output buffer in bytes: 0 if it writes at once.
+    pub(super) buffer_bytes: u64,
     pub(super) resume: Vec<(usize, Exec)>,
     /// The real command, or the program it starts, if the kernel may need it.
     pub(super) itself: Option<Arc<dyn Programs>>,
@@ -60,6 +64,11 @@ impl Native {
                 source.kind = InputKind::FullPipe;
             }
         }
+    }
+
+    /// Whether the segment reads something that is no regular file.
+    pub(super) fn reads_a_stream(&self) -> bool {
+        self.members[0].files.sources.iter().any(|source| !source.is_regular())
     }
 
     /// Returns the stage that reads the segment's input, for messages.

@@ -9,7 +9,7 @@ use super::out::Out;
 use super::reader::Reader;
 use super::segment::Native;
 use pelton_commands::io_errors::WriteFailure;
-use pelton_stream::{Chain, Fed, StatusAfter};
+use pelton_stream::{Chain, Fed, StatusAfter, Survival};
 use pelton_sys::{signals, startup, wait};
 use std::fs::File;
 use std::io::Write;
@@ -57,6 +57,9 @@ impl Worker {
         out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
         out.is_overtaken = self.native.last_overtakes;
+        if self.native.outlives_readers {
+            self.outlive_readers(&mut chain, &mut out);
+        }
         let files = || self.native.members.iter().map(|stage| &stage.files);
         if files().any(|files| files.kernel_writes) {
             let in_use: Vec<_> = files().flat_map(Files::identities_read).chain(out.identity()).collect();
@@ -86,6 +89,16 @@ impl Worker {
         self.finish(driven, &mut feed, chain, out)
     }
 
+    /// Lets the kernels read on after a reader has ended, as far as the real commands would.
+    fn outlive_readers(&self, chain: &mut Chain, out: &mut Out) {
+        let buffers: Vec<_> = self.native.nodes.iter().map(|node| node.buffer_bytes).collect();
+        chain.outlive_readers(&buffers);
+        if self.native.last_runs.is_none() && self.native.starts.is_none() {
+            out.survival = buffers.last().filter(|bytes| **bytes > 0).map(|bytes| Survival::new(*bytes));
+            signals::ignore_sigpipe();
+        }
+    }
+
     /// Starts real commands where kernels fall back, until all input is read.
     pub(super) fn finish(&mut self, driven: Fed, feed: &mut Feed, mut chain: Chain, mut out: Out) -> i32 {
         let mut driven = driven;
@@ -100,12 +113,16 @@ impl Worker {
         self.end(feed, &chain, out)
     }
 
-    fn end(&mut self, feed: &Feed, chain: &Chain, mut out: Out) -> i32 {
+    fn end(&mut self, feed: &mut Feed, chain: &Chain, mut out: Out) -> i32 {
         out.flush();
+        if self.native.outlives_readers {
+            feed.take_what_pipes_would_hold(self.native.members.len() - 1);
+        }
+        let lost_its_reader = self.native.outlives_readers && out.lost_its_reader();
         let failed = out.failure.take();
         drop(out);
         let mut last = 0;
-        if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, feed) {
+        if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, &*feed) {
             last = join.status();
             self.tell(stage, last);
         }
@@ -133,6 +150,9 @@ impl Worker {
                 self.tell(stage, status);
             }
             last = status;
+        }
+        if lost_its_reader && self.native.last_runs.is_none() && !startup::sigpipe_was_ignored() {
+            signals::die_by(signals::PIPE);
         }
         last
     }
