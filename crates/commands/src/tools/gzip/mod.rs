@@ -81,7 +81,7 @@ const fn row(
 enum Id {
     Decompress,
     Stdout,
-    /// Options without an effect on what is printed.
+    /// Options without an effect on what is printed: how well it compresses, for one.
     Harmless,
     Other,
 }
@@ -93,11 +93,18 @@ const OPTIONS: &[Opt<Id>] = &[
     long(Id::Decompress, "uncompress", Takes::Nothing),
     opt(Id::Harmless, b'k', "keep", Takes::Nothing),
     opt(Id::Harmless, b'n', "no-name", Takes::Nothing),
+    opt(Id::Harmless, b'1', "fast", Takes::Nothing),
+    short(Id::Harmless, b'2', Takes::Nothing),
+    short(Id::Harmless, b'3', Takes::Nothing),
+    short(Id::Harmless, b'4', Takes::Nothing),
+    short(Id::Harmless, b'5', Takes::Nothing),
+    short(Id::Harmless, b'6', Takes::Nothing),
+    short(Id::Harmless, b'7', Takes::Nothing),
+    short(Id::Harmless, b'8', Takes::Nothing),
+    opt(Id::Harmless, b'9', "best", Takes::Nothing),
     opt(Id::Other, b'a', "ascii", Takes::Nothing),
     opt(Id::Other, b'b', "bits", Takes::Value),
-    long(Id::Other, "best", Takes::Nothing),
     opt(Id::Other, b'f', "force", Takes::Nothing),
-    long(Id::Other, "fast", Takes::Nothing),
     opt(Id::Other, b'l', "list", Takes::Nothing),
     opt(Id::Other, b'L', "license", Takes::Nothing),
     long(Id::Other, "lzw", Takes::Nothing),
@@ -118,11 +125,11 @@ const OPTIONS: &[Opt<Id>] = &[
 /// Parses the arguments.
 fn accept(args: &[Vec<u8>], _context: &Context, implied: Implied) -> Accept<Box<dyn Command>> {
     let parsed = parse(args, OPTIONS, Order::Anywhere)?;
-    if parsed.has(Id::Other) {
-        return Declined::because("an option that is not native");
-    }
     if !implied.decompresses && !parsed.has(Id::Decompress) {
         return Declined::because("it compresses");
+    }
+    if parsed.has(Id::Other) {
+        return Declined::because("an option that is not native");
     }
     let inputs = Input::from_operands(&parsed.operands());
     if inputs.contains(&Input::Stdin) && inputs.len() > 1 {
@@ -196,6 +203,7 @@ mod tests {
             ("gzip", "-dc f"),
             ("gzip", "f --uncomp -c"),
             ("gzip", "--de --st f"),
+            ("gzip", "-9 -dc5 --fast f"),
         ] {
             assert_eq!(reason(name, args), None, "{name} {args}");
         }
