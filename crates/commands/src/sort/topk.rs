@@ -46,7 +46,7 @@ pub struct TopK {
     /// Whether it prints the last K lines: the first K of the opposite order.
     backward: bool,
     /// Whether everything is sorted as asked for, and the end of it is printed.
-    from_behind: bool,
+    prints_end: bool,
     /// Bytes of the beginning that were counted, until it is known whether that pays.
     trial: Option<usize>,
     state: State,
@@ -83,7 +83,7 @@ impl TopK {
             resources: Resources::default(),
             held: None,
             backward: false,
-            from_behind: false,
+            prints_end: false,
             trial,
             state,
         })
@@ -145,7 +145,7 @@ impl Kernel for TopK {
                 true => SortKernel::new(&opposite(&pool.options)),
                 false => SortKernel::new(&pool.options).with_limit(pool.lines as u64),
             };
-            self.from_behind = pool.latest_first;
+            self.prints_end = pool.latest_first;
             self.held = None;
             kernel.notice(Notice::Resources(&self.resources));
             if !pool.arena.is_empty() {
@@ -185,7 +185,7 @@ impl Kernel for TopK {
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Outcome {
         match &mut self.state {
-            State::Sorting(kernel) if self.from_behind => {
+            State::Sorting(kernel) if self.prints_end => {
                 let mut last = Vec::new();
                 loop {
                     let flow = kernel.finish(&mut last)?;
