@@ -1,5 +1,6 @@
 //! `pelton report`: what the developers need to know of a text for which pelton and the shell differ.
 
+use crate::Cli;
 use crate::check::{AGREES, CHANGES_BY_ITSELF, DIFFERS};
 use crate::ending::Ending;
 use crate::failure::Failure;
@@ -7,7 +8,7 @@ use crate::output;
 use crate::shared_options::SourceArgs;
 use crate::source::Source;
 use crate::terminal;
-use clap::{Args, ValueHint};
+use clap::{Args, CommandFactory as _, ValueHint};
 use pelton_commands::detect::{Detector, SystemProbe};
 use pelton_run::{Environment, ListItem, Plan, Request};
 use pelton_sys::{machine, startup};
@@ -77,6 +78,11 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
             missing.display()
         )));
     }
+    if let Some(option) = option_behind_script(args) {
+        terminal::say(&format!(
+            "pelton: `{option}` stands behind the script, so it is the script's argument; options of pelton report stand before -f\n"
+        ));
+    }
     let cannot = |error: io::Error| Failure::io("cannot run the text for a report", &error);
     let mut checks = Checks { args, calls_script: called.is_some(), input: held_input().map_err(cannot)? };
     let whole = checks.run(&request.text).map_err(cannot)?;
@@ -139,6 +145,20 @@ Then {}.
 ",
         receiver()
     )
+}
+
+/// Returns an argument of the script that is also an option of this verb.
+fn option_behind_script(args: &ReportVerbArgs) -> Option<&str> {
+    let (_, arguments) = args.source.script()?;
+    let root = Cli::command();
+    let options: Vec<_> = root.find_subcommand("report")?.get_arguments().collect();
+    arguments.iter().filter_map(|argument| argument.to_str()).find(|argument| {
+        options.iter().any(|option| {
+            let long = || argument.strip_prefix("--").is_some_and(|name| option.get_long() == Some(name));
+            let short = || argument.strip_prefix('-').is_some_and(|name| name.chars().eq(option.get_short()));
+            long() || short()
+        })
+    })
 }
 
 /// Returns where a report goes: to an address that whoever built this program gave in `PELTON_REPORT_TO`, or to them.

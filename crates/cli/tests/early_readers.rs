@@ -4,7 +4,7 @@
 use std::process::{Command, Output, Stdio};
 
 /// Commands that write when 4096 bytes are full, or at their end.
-const BUFFERED: [&str; 16] = [
+const BUFFERED: [&str; 18] = [
     "awk '{ print $1 }'",
     "cut -c1-90",
     "expand",
@@ -21,6 +21,8 @@ const BUFFERED: [&str; 16] = [
     "sed 1d | awk 1",
     "cat | tr l x | cat -n",
     "awk 1 | cut -d' ' -f1 | cat",
+    "paste - /dev/null",
+    "awk 1 | tee copy",
 ];
 /// Of these, some that print whole lines.
 const WHOLE: [&str; 4] = ["awk 1", "cut -c1-700", "grep l", "sed s/l/x/ | nl"];

@@ -90,7 +90,7 @@ fn headline(run: &Run, pipeline: &Pipeline, bottleneck: &Bottleneck) -> String {
     let cpu = stage.cost.cpu_share().unwrap_or(0.0) * 100.0;
     let whole = match share_of_run(run, pipeline) {
         _ if run.pipelines.len() == 1 && pipeline.count() == 1 => "run".to_owned(),
-        Some(of_run) => format!("pipeline's time, which is {of_run:.0}% of the run's"),
+        Some(of_run) => format!("pipeline's time (the pipeline takes {of_run:.0}% of the run's)"),
         None => "pipeline's time".to_owned(),
     };
     let what = match bottleneck.kind {

@@ -103,7 +103,7 @@ pub enum Kind {
     Disk,
     /// Computing, and nobody waits for it.
     Busy,
-    /// A filter has read input and written nothing, and its reader waits: its output is in its buffer, if there is any.
+    /// A filter has read input and written nothing, or only whole buffers, and its reader waits: its output is in its buffer, if there is any.
     Buffered,
     /// Waiting for a time to pass.
     Timer,

@@ -105,32 +105,47 @@ pub struct Survival {
     buffer: u64,
     /// Bytes printed so far, read or not.
     printed: u64,
-    /// It ends when it has printed more than this.
-    until: u64,
+    /// How many of them the reader took, once it has ended.
+    taken: Option<u64>,
+    /// How many were written when the reader had them. The next write fails.
+    delivered: Option<u64>,
 }
 
 impl Survival {
     /// Makes that of a command which writes when a buffer of this many bytes is full.
     pub fn new(buffer: u64) -> Self {
-        Survival { buffer, printed: 0, until: u64::MAX }
+        Survival { buffer, printed: 0, taken: None, delivered: None }
     }
 
     /// Counts printed bytes.
     pub fn prints(&mut self, bytes: usize) {
         self.printed += bytes as u64;
+        self.deliver();
     }
 
-    /// Notes that the reader has ended, with this many of the bytes: the next write after the one with them fails.
-    pub fn loses_reader(&mut self, taken: u64) {
-        self.until = match self.buffer {
-            0 => taken,
-            buffer => taken.next_multiple_of(buffer) + buffer,
-        };
+    /// Notes that the reader ends with what was printed so far.
+    pub fn loses_reader(&mut self) {
+        self.taken.get_or_insert(self.printed);
+        self.deliver();
     }
 
-    /// Whether the command has not written since.
+    /// Whether the command has not written since its reader ended.
     pub fn lasts(&self) -> bool {
-        self.printed <= self.until
+        self.delivered.is_none_or(|delivered| self.written() <= delivered)
+    }
+
+    fn deliver(&mut self) {
+        if self.taken.is_some_and(|taken| self.written() >= taken) {
+            self.delivered.get_or_insert(self.written());
+        }
+    }
+
+    /// A full buffer is written when more comes.
+    fn written(&self) -> u64 {
+        match self.buffer {
+            0 => self.printed,
+            buffer => self.printed.saturating_sub(1) / buffer * buffer,
+        }
     }
 }
 
@@ -313,20 +328,15 @@ impl Chain {
         }
     }
 
-    /// Ends the last kernel, whose output cannot be written, and those before it that do not outlive it.
-    pub fn output_fails(&mut self, sink: &mut dyn Sink) -> Flow {
-        let outlived = self.links.iter_mut().rev().any(|link| link.goes_on_unread(true, sink));
-        if outlived { Flow::More } else { Flow::Done }
+    /// Whether a kernel goes on although its reader has ended.
+    pub fn is_unread(&self) -> bool {
+        self.links.iter().any(|link| link.unread)
     }
 
-    /// Whether a kernel goes on although its reader has ended. If none does, none will: so much has come at once that how
-    /// far the commands would go on depends on the moment.
-    pub fn goes_on_unread(&mut self) -> bool {
-        let goes_on = self.links.iter().any(|link| link.unread);
-        if !goes_on {
-            self.links.iter_mut().for_each(|link| link.survival = None);
-        }
-        goes_on
+    /// Ends kernels with their readers from now on: so much comes at once that how far the commands would go on depends on
+    /// the moment.
+    pub fn end_with_readers(&mut self) {
+        self.links.iter_mut().for_each(|link| link.survival = None);
     }
 
     /// Announces to the last kernel that standard output is `/dev/null`.
@@ -635,8 +645,8 @@ impl Link {
     /// Whether this kernel continues although its reader has gone. If not, it ends, as with EPIPE. The chain then prints no
     /// more.
     fn goes_on_unread(&mut self, is_last: bool, sink: &mut dyn Sink) -> bool {
-        if let Some(survival) = self.survival.as_mut().filter(|_| !self.unread) {
-            survival.loses_reader(survival.printed);
+        if let Some(survival) = &mut self.survival {
+            survival.loses_reader();
         }
         let goes_on = !self.ended && self.ignores_epipe();
         if goes_on && !self.unread && !is_last {
@@ -801,15 +811,15 @@ mod tests {
 
     #[test]
     fn commands_outlive_their_readers_until_they_write_again() {
-        // Each line is 3 bytes, and the last kernel ends after the first one.
-        for (buffers, lines) in [([0, 0], 3), ([4, 0], 5), ([0, 4], 4), ([4, 4], 6), ([16, 0], 11)] {
+        // Each line is 3 bytes, and the last kernel ends after the second one.
+        for (buffers, lines) in [([0, 0], 4), ([4, 0], 6), ([0, 4], 6), ([4, 4], 7), ([16, 0], 11)] {
             let mut chain = chain(3);
             let mut sink = Vec::new();
             chain.outlive_readers(&buffers);
             chain.begin(&[InputKind::Other], &mut sink).unwrap();
             chain.begin_input(None, &mut sink).unwrap();
             assert_eq!(chain.push(b"ab\n", &mut sink), Ok(Flow::More));
-            assert_eq!(chain.output_fails(&mut sink), Flow::More);
+            chain.links[2].ended = true;
             let taken = (2..100).find(|_| chain.push(b"ab\n", &mut sink) == Ok(Flow::Done));
             assert_eq!(taken, Some(lines), "{buffers:?}");
         }

@@ -547,7 +547,7 @@ fn wire(child: &Child<'_>) -> Result<(), i32> {
     let place = |source: Option<RawFd>, fd: RawFd| source.map_or(Ok(()), |source| move_to(source, fd));
     place(stdin, 0)?;
     place(stdout, 1)?;
-    // A child that runs no program must be able to close them.
+    // A child that runs no program keeps its descriptors. With these copies, it could not close its end of a pipe.
     let ends = [child.stdin, child.stdout].into_iter().flatten();
     ends.map(|end| end.as_raw_fd()).filter(|fd| *fd > 2).for_each(close);
     Ok(())

@@ -23,7 +23,7 @@ pub fn set_stderr(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(before)
 }
 
-/// Closes standard output for its reader: here it leads to /dev/null then.
+/// Ends standard output: its reader sees the end, and what this process still writes goes to /dev/null.
 pub fn leave_stdout() -> io::Result<()> {
     set(1, File::options().write(true).open("/dev/null")?.as_fd())
 }

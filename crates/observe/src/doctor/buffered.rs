@@ -1,4 +1,5 @@
-//! Finds filters that keep their output back: their input has come, nothing of it has gone on, and what reads them waits.
+//! Finds filters that keep their output back: their input has come, nothing of it has gone on, or only whole buffers, and what
+//! reads them waits.
 //!
 //! A program whose standard output is no terminal writes only when its buffer of some kilobytes is full.
 
@@ -36,6 +37,9 @@ const FILTERS: [(&str, &str); 17] = [
 const WAIT_FOR_ALL: [&str; 9] =
     ["sort", "wc", "tac", "tail", "shuf", "md5sum", "sha1sum", "sha256sum", "tsort"];
 
+/// Full buffers are multiples of this many bytes.
+const BUFFER_BYTES: u64 = 4096;
+
 /// A filter that read more than this has read input: its libraries and locale are less.
 const READ_AT_START_MAX: u64 = 64 << 10;
 
@@ -48,6 +52,7 @@ pub fn unbuffered(world: &World, pid: u32) -> Option<&'static str> {
 /// Draws another conclusion about a pipeline that stands still, if one of its filters keeps output back.
 pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     let (&first, taken) = part.iter().find_map(|pid| Some((pid, keeps_back(seen, *pid)?)))?;
+    let has_written = io(first).is_some_and(|own| own.written_bytes > 0);
     let behind: Vec<u32> = chain_behind(seen, part, first);
     let waits_for_all = |pid: &u32| {
         seen.world
@@ -67,7 +72,8 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         }
     };
     let headline = format!(
-        "{who} has read {taken} and written nothing: what it has found is in its buffer, if it has found anything{waiters}"
+        "{who} {taken}: what it has found{since} is in its buffer, if it has found anything{waiters}",
+        since = if has_written { " since" } else { "" }
     );
     let filters = [first].into_iter().chain(behind).filter(|pid| writes_late(seen, *pid));
     let mut hows: Vec<(&str, usize)> = Vec::new();
@@ -90,13 +96,14 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
     Some(Conclusion { health: Health::Idle, kind: Kind::Buffered, headline, root_cause: first, cure })
 }
 
-/// Returns the account of a filter that reads a pipe, writes to a file or is read, has written nothing, and may keep lines back.
+/// Returns the account of a filter that reads a pipe, writes to a file or is read, has written nothing or whole buffers, and
+/// may keep lines back.
 fn silent(seen: &Seen, pid: u32) -> Option<Io> {
     pipe_input(seen, pid)?;
     if reader(seen, pid).is_none() && !writes_file(pid) {
         return None;
     }
-    io(pid).filter(|own| own.written_bytes == 0 && writes_late(seen, pid))
+    io(pid).filter(|own| own.written_bytes.is_multiple_of(BUFFER_BYTES) && writes_late(seen, pid))
 }
 
 /// Whether a filter may keep lines back.
@@ -124,16 +131,21 @@ pub fn cure_of_circle(seen: &Seen, part: &BTreeSet<u32>) -> Option<String> {
     ))
 }
 
-/// Returns what a filter has read, in words, if it has written nothing and waits for more.
+/// Returns what a filter has read and written, in words, if it may keep back what it made of the rest.
 fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
     let (input, own) = (pipe_input(seen, pid)?, silent(seen, pid)?);
+    if own.written_bytes > 0 {
+        let whole = count(own.written_bytes);
+        return Some(format!("has written {whole} bytes, which is whole buffers of {BUFFER_BYTES}"));
+    }
     if let [writer] = input.by.as_slice()
         && writer.fd == Some(1)
         && let Some(written) = written_to_pipe(seen, writer.pid).filter(|bytes| *bytes > 0)
     {
-        return Some(format!("the {} bytes of {}", count(written), name(&seen.world, writer.pid)));
+        let (written, writer) = (count(written), name(&seen.world, writer.pid));
+        return Some(format!("has read the {written} bytes of {writer} and written nothing"));
     }
-    (own.read_bytes > READ_AT_START_MAX).then(|| "input".to_owned())
+    (own.read_bytes > READ_AT_START_MAX).then(|| "has read input and written nothing".to_owned())
 }
 
 /// Returns how much a process has written to its standard output, if it is certain that it has written nothing elsewhere.

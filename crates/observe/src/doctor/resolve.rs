@@ -127,6 +127,7 @@ impl<'w> Resolver<'w> {
             Target::Terminal(_) => on(Cause::Terminal, Vec::new()),
             // Only the process itself could signal it: one of its threads, since the waiting one cannot.
             Target::Anonymous(_) if self.owns_event(pid, fd) => on(Cause::Thread, Vec::new()),
+            Target::Anonymous(name) if name == "inotify" => on(self.change_of_file(pid), Vec::new()),
             Target::Anonymous(name) => on(anonymous(name), Vec::new()),
             Target::File(path) => on(file(path), Vec::new()),
             Target::Socket(inode) => self.socket(*inode, cause, on),
@@ -211,6 +212,19 @@ impl<'w> Resolver<'w> {
         match waits.is_empty() {
             true => Wait::simple(Cause::Signal),
             false => any(waits),
+        }
+    }
+
+    /// Returns the wait for a change of a file: by its name if `pid` has only one open, as `tail -f` has.
+    fn change_of_file(&self, pid: u32) -> Cause {
+        let open = self.holders.of(pid).iter().filter(|one| one.fd > 2);
+        let mut files = open.filter_map(|one| match &one.target {
+            Target::File(path) if !path.starts_with("/proc/") && !path.starts_with("/dev/") => Some(path),
+            _ => None,
+        });
+        match (files.next(), files.next()) {
+            (Some(only), None) => Cause::Outside(format!("a change of {only}")),
+            _ => anonymous("inotify"),
         }
     }
 

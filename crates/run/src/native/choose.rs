@@ -169,12 +169,15 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let holds_back = shows_early_ends
-                            && into_pipe
-                            && native.last().standard_output == StandardOutput::Buffered;
+                        let outlives_readers = !shows_early_ends && is_fed_by_a_stranger(&planned, &native);
+                        let holds_back = match outlives_readers {
+                            true => native.keeps_output(),
+                            false => {
+                                shows_early_ends && native.last().standard_output == StandardOutput::Buffered
+                            }
+                        } && into_pipe;
                         let reads_at_most = may_have_enough(&planned.stages[range.clone()])
                             .then(|| native.members[0].pipe_read_bytes);
-                        let outlives_readers = !shows_early_ends && is_fed_by_a_stranger(&planned, &native);
                         let mut native =
                             Native { rows, holds_back, reads_at_most, outlives_readers, ..native };
                         let before = range.start.checked_sub(1).map(|at| &planned.stages[at]);

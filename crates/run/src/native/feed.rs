@@ -29,6 +29,7 @@ impl Feed {
             Feed::SideBySide(reader) => reader.drive(chain, out),
         }
     }
+
     /// Takes, and drops, what this many pipes would hold of a writer that has more at hand.
     pub fn take_what_pipes_would_hold(&mut self, pipes: usize) {
         if let Feed::InTurn(reader) = self {

@@ -3,10 +3,13 @@
 use super::elastic::{self, Elastic};
 use super::out::Out;
 use super::source::{self, Source};
-use pelton_commands::io_errors::Caller;
-use pelton_stream::{Chain, Complaint, Fed, Flow, InputKind, Joined, Programs, block_bytes};
+use pelton_commands::io_errors::{Caller, STDIO_BUFFER_BYTES};
+use pelton_stream::{
+    Chain, Complaint, Fed, Flow, InputKind, Interruption, Joined, Programs, Sink, Survival, block_bytes,
+};
 use std::collections::VecDeque;
 use std::io::Write;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -25,6 +28,10 @@ pub struct JoinReader {
     open: bool,
     /// Whether the next kernel needs no more.
     ended: bool,
+    /// How far it outlives its reader, if it does.
+    survival: Option<Survival>,
+    /// Whether it goes on although its reader has ended.
+    unread: bool,
     elastic: Arc<Elastic>,
     /// The real command of each kernel, by link.
     itself: Vec<Option<Arc<dyn Programs>>>,
@@ -46,6 +53,8 @@ impl JoinReader {
             complaints,
             open,
             ended,
+            survival: None,
+            unread: false,
             elastic,
             itself: Vec::new(),
         }
@@ -54,6 +63,11 @@ impl JoinReader {
     /// Sets the real command of each kernel.
     pub fn asking(self, itself: Vec<Option<Arc<dyn Programs>>>) -> Self {
         JoinReader { itself, ..self }
+    }
+
+    /// Lets it go on after its reader has ended, as far as the real command would.
+    pub fn outliving_its_reader(self, outlives: bool) -> Self {
+        JoinReader { survival: outlives.then(|| Survival::new(STDIO_BUFFER_BYTES as u64)), ..self }
     }
 
     /// Returns the exit status, once the run is over.
@@ -112,8 +126,7 @@ impl JoinReader {
             let end = self.complaints.front().map_or(self.printed.len(), |complaint| complaint.at);
             if self.passed < end {
                 let piece = std::mem::replace(&mut self.passed, end)..end;
-                // The next kernel reads one pipe: requesting another input means it is done.
-                self.ended = chain.push(&self.printed[piece], out)? != Flow::More;
+                self.ended = !self.print(piece, chain, out)?;
                 continue;
             }
             let Some(complaint) = self.complaints.pop_front() else { break };
@@ -126,5 +139,29 @@ impl JoinReader {
         self.printed.clear();
         self.passed = 0;
         Ok(Flow::More)
+    }
+    /// Passes a piece of its output on, if anyone reads it. Returns whether it goes on.
+    fn print(
+        &mut self,
+        piece: Range<usize>,
+        chain: &mut Chain,
+        out: &mut Out,
+    ) -> Result<bool, Vec<Interruption>> {
+        if let Some(survival) = &mut self.survival {
+            survival.prints(piece.len());
+        }
+        // The next kernel reads one pipe: requesting another input means it is done.
+        if !self.unread && chain.push(&self.printed[piece], out)? == Flow::More {
+            return Ok(true);
+        }
+        let survival = self.survival.as_mut().filter(|_| !chain.is_empty());
+        let goes_on = survival.is_some_and(|survival| {
+            survival.loses_reader();
+            survival.lasts()
+        });
+        if goes_on && !std::mem::replace(&mut self.unread, true) {
+            out.close();
+        }
+        Ok(goes_on)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::meter;
 use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
-use pelton_stream::{Flow, Sink, Survival};
+use pelton_stream::{Flow, Sink};
 use pelton_sys::stdio;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, IoSlice, Write};
@@ -18,8 +18,6 @@ pub struct Out {
     written: u64,
     /// Whether writing continues after EPIPE: a tee has copies to write.
     pub ignores_epipe: bool,
-    /// How far writing continues after EPIPE, dropped, if it does.
-    pub survival: Option<Survival>,
     /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
     /// Whether messages are written while output is still buffered: its reader may have gone by now, which is noticed later.
@@ -42,7 +40,6 @@ impl Out {
             failure: None,
             written: 0,
             ignores_epipe: false,
-            survival: None,
             holds_back: false,
             is_overtaken: false,
         }
@@ -55,7 +52,6 @@ impl Out {
             failure: None,
             written: 0,
             ignores_epipe: false,
-            survival: None,
             holds_back: false,
             is_overtaken: false,
         }
@@ -89,10 +85,17 @@ impl Out {
         own.zip(null.ok()).is_some_and(|(own, null)| (own.dev(), own.ino()) == (null.dev(), null.ino()))
     }
 
-    /// Writes the buffered output before blocking on input.
+    /// Writes the buffered output before blocking on input. If it holds back, it writes whole buffers of the real command.
     pub fn let_out(&mut self) {
-        if !self.holds_back || self.buffer.len() >= STDIO_BUFFER_BYTES {
-            self.flush();
+        if !self.holds_back {
+            return self.flush();
+        }
+        let over = (self.written + self.buffer.len() as u64) % STDIO_BUFFER_BYTES as u64;
+        if let Some(whole) = self.buffer.len().checked_sub(over as usize).filter(|whole| *whole > 0) {
+            let buffer = std::mem::take(&mut self.buffer);
+            self.write(&buffer[..whole]);
+            self.buffer = buffer;
+            self.buffer.drain(..whole);
         }
     }
 
@@ -148,38 +151,23 @@ impl Out {
             && let Err(error) = meter::writing(|| pieces.try_for_each(|piece| file.write_all(piece)))
         {
             self.failure = Some(WriteFailure { error, printed, item: io_errors::item(bytes) });
-            if let Some(survival) = &mut self.survival {
-                survival.loses_reader(self.written);
-            }
         }
         self.written = printed;
     }
 
-    /// Whether it takes more.
-    pub fn wanted(&self) -> Flow {
+    fn wanted(&self) -> Flow {
         match &self.failure {
             None => Flow::More,
             Some(failure) if self.ignores_epipe && failure.error.kind() != ErrorKind::BrokenPipe => {
                 Flow::More
             }
-            Some(_) if self.lost_its_reader() && self.survival.is_some_and(|survival| survival.lasts()) => {
-                Flow::More
-            }
             Some(_) => Flow::Done,
         }
-    }
-
-    /// Whether a write failed because its reader has gone.
-    pub fn lost_its_reader(&self) -> bool {
-        self.failure.as_ref().is_some_and(|failure| failure.error.kind() == ErrorKind::BrokenPipe)
     }
 }
 
 impl Sink for Out {
     fn take(&mut self, bytes: &[u8]) -> Flow {
-        if let Some(survival) = &mut self.survival {
-            survival.prints(bytes.len());
-        }
         if bytes.len() >= DIRECT_BYTES {
             let buffer = std::mem::take(&mut self.buffer);
             self.write_both(&buffer, bytes);

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The first read of a pipe: what it usually holds, as grep looks for a NUL in what one read gives.
 const FIRST_BYTES: usize = 64 << 10;
@@ -191,7 +191,8 @@ impl Reader {
         // A single command takes a moment to end, too.
         let mut left = (pipes * PIPE_BYTES).max(STDIO_BUFFER_BYTES);
         let mut dropped = vec![0; left.min(PIPE_BYTES)];
-        while left > 0 && pipe::is_readable_within(file.as_fd(), AT_HAND) {
+        let until = Instant::now() + AT_HAND * (1 + pipes as u32);
+        while left > 0 && Instant::now() < until && pipe::is_readable_within(file.as_fd(), AT_HAND) {
             match file.read(&mut dropped[..left.min(PIPE_BYTES)]) {
                 Ok(0) | Err(_) => return,
                 Ok(bytes) => left -= bytes,
@@ -297,9 +298,6 @@ impl Reader {
             if !regular && out.holds_any() && !comes_soon(source.opened()?.as_fd(), out) {
                 self.growth.pause();
                 out.let_out();
-                if out.wanted() == Flow::Done && chain.output_fails(out) == Flow::Done {
-                    return Ok(Ok(Flow::Done));
-                }
             }
             self.block.fill(source, self.at_most)?;
             if let Some(since_ns) = since_ns {
@@ -384,9 +382,10 @@ impl Reader {
             InputKind::FullPipe | InputKind::Other => None,
         };
         let shared = self.growth.due(chain, self.bytes, left_bytes)?;
-        if chain.goes_on_unread() {
+        if chain.is_unread() {
             return None;
         }
+        chain.end_with_readers();
         let block = &self.block.bytes[..self.block.read];
         if shared.never.is_some_and(|byte| memchr(byte, block).is_some()) {
             return None;

@@ -71,6 +71,11 @@ impl Native {
         self.members[0].files.sources.iter().any(|source| !source.is_regular())
     }
 
+    /// Whether one of its commands keeps output until a buffer is full.
+    pub(super) fn keeps_output(&self) -> bool {
+        self.join.is_some() || self.nodes.iter().any(|node| node.buffer_bytes > 0)
+    }
+
     /// Returns the stage that reads the segment's input, for messages.
     pub(super) fn first(&self) -> &Caller {
         &self.members[0].caller

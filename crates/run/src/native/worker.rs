@@ -9,7 +9,7 @@ use super::out::Out;
 use super::reader::Reader;
 use super::segment::Native;
 use pelton_commands::io_errors::WriteFailure;
-use pelton_stream::{Chain, Fed, StatusAfter, Survival};
+use pelton_stream::{Chain, Fed, Sink, StatusAfter};
 use pelton_sys::{signals, startup, wait};
 use std::fs::File;
 use std::io::Write;
@@ -58,7 +58,8 @@ impl Worker {
         out.holds_back = self.native.holds_back;
         out.is_overtaken = self.native.last_overtakes;
         if self.native.outlives_readers {
-            self.outlive_readers(&mut chain, &mut out);
+            let buffers: Vec<_> = self.native.nodes.iter().map(|node| node.buffer_bytes).collect();
+            chain.outlive_readers(&buffers);
         }
         let files = || self.native.members.iter().map(|stage| &stage.files);
         if files().any(|files| files.kernel_writes) {
@@ -73,7 +74,8 @@ impl Worker {
             Some((stage, join)) => {
                 self.join_stage = Some(stage);
                 let reader = JoinReader::new(join, sources, self.native.first().clone());
-                Feed::SideBySide(reader.asking(self.native.itself()))
+                let outlives = self.native.outlives_readers;
+                Feed::SideBySide(reader.outliving_its_reader(outlives).asking(self.native.itself()))
             }
             None => {
                 let reader = Reader::new(sources, self.native.first().clone());
@@ -87,16 +89,6 @@ impl Worker {
         };
         let driven = feed.drive(&mut chain, &mut out);
         self.finish(driven, &mut feed, chain, out)
-    }
-
-    /// Lets the kernels read on after a reader has ended, as far as the real commands would.
-    fn outlive_readers(&self, chain: &mut Chain, out: &mut Out) {
-        let buffers: Vec<_> = self.native.nodes.iter().map(|node| node.buffer_bytes).collect();
-        chain.outlive_readers(&buffers);
-        if self.native.last_runs.is_none() && self.native.starts.is_none() {
-            out.survival = buffers.last().filter(|bytes| **bytes > 0).map(|bytes| Survival::new(*bytes));
-            signals::ignore_sigpipe();
-        }
     }
 
     /// Starts real commands where kernels fall back, until all input is read.
@@ -115,11 +107,11 @@ impl Worker {
 
     fn end(&mut self, feed: &mut Feed, chain: &Chain, mut out: Out) -> i32 {
         out.flush();
+        let failed = out.failure.take();
         if self.native.outlives_readers {
+            out.close();
             feed.take_what_pipes_would_hold(self.native.members.len() - 1);
         }
-        let lost_its_reader = self.native.outlives_readers && out.lost_its_reader();
-        let failed = out.failure.take();
         drop(out);
         let mut last = 0;
         if let (Some(stage), Feed::SideBySide(join)) = (self.join_stage, &*feed) {
@@ -150,9 +142,6 @@ impl Worker {
                 self.tell(stage, status);
             }
             last = status;
-        }
-        if lost_its_reader && self.native.last_runs.is_none() && !startup::sigpipe_was_ignored() {
-            signals::die_by(signals::PIPE);
         }
         last
     }
