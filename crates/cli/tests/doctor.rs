@@ -152,6 +152,20 @@ fn a_reader_that_holds_its_own_write_end() {
         .hangs("held_open", &["has open for reading and writing", "/f"]);
 }
 
+/// Others have it open too, and it is no use to close it there.
+#[test]
+fn a_reader_that_may_write_what_it_reads() {
+    let patient = Patient::bash("mkfifo f; exec 4<>f; while read -r x <&4; do echo $x; done | wc -l; :");
+    let start = Instant::now();
+    loop {
+        let told = patient.examine().to_string();
+        if told.contains("/f for reading only (`< /") {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "{told}");
+    }
+}
+
 #[test]
 fn a_fifo_opened_by_its_reader_only() {
     Patient::bash("mkfifo f; cat f; :").hangs("fifo_one_sided", &["/f for reading", "start the writer of /"]);
@@ -310,6 +324,9 @@ fn healthy_sleepers() {
 #[test]
 fn a_filter_that_keeps_its_output_back() {
     Patient::bash("echo x > f; tail -f f | grep x | sed s/x/y/ | cat; :").is_healthy("idle", "buffered");
+    let said = Patient::bash("seq 99999 > f; tail -n +1 -f f | grep 7 | cat > /dev/null; :");
+    let said = said.await_finding("idle", "buffered");
+    assert!(said.contains("whole buffers of 4096"), "{said}");
     // What its child wrote counts as its own.
     let other = Patient::bash("(echo x | cat > f; exec sleep 100) | grep x | cat; :");
     other.is_healthy("idle", "timer");

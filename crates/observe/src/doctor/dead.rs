@@ -336,6 +336,16 @@ fn write_before_reading(world: &World, held: &[Held<'_>]) -> Option<String> {
     ))
 }
 
+/// Returns what helps a process that reads a FIFO by a descriptor that is open for writing as well.
+pub fn read_only(world: &World, held: &Held<'_>) -> Option<String> {
+    let path = both_ways(held)?;
+    let who = name(world, held.0);
+    let end = held.1.fd.map(descriptor)?;
+    Some(format!(
+        "open {path} for reading only (`< {path}`, not `<>`): the {end} of {who} could write to it too, so no end of file comes"
+    ))
+}
+
 fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     if let [only] = held
         && let Some(path) = both_ways(only)
@@ -343,6 +353,9 @@ fn end_of_file(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
         return Some(format!(
             "write to {path}, or open it for reading only: then its last writer ends the wait"
         ));
+    }
+    if let Some(cure) = held.iter().find_map(|one| read_only(world, one)) {
+        return Some(cure);
     }
     let (pid, empty) = reader(world, held)?;
     let waits = match &empty.cause {

@@ -1,7 +1,7 @@
 //! Finds what sets the pace among processes that are not deadlocked.
 
 use super::buffered;
-use super::dead::open_other_side;
+use super::dead::{open_other_side, read_only};
 use super::seen::Seen;
 use super::words::{name, names};
 use super::world::{Cause, Process, Wait};
@@ -246,7 +246,9 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         // The end of the chain is its beginning, and somebody outside might still open a FIFO.
         _ if matches!(cause, Some(Cause::Data | Cause::Room)) => (
             format!("{} wait for one another", names(&seen.world, part.iter().copied())),
-            opener_cure.or_else(|| buffered::cure_of_circle(seen, part)),
+            opener_cure
+                .or_else(|| cure_of_own_fifo(seen, part))
+                .or_else(|| buffered::cure_of_circle(seen, part)),
         ),
         _ => {
             let verb = if waiters.len() == 1 { "waits" } else { "wait" };
@@ -254,6 +256,12 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
         }
     };
     Some(Conclusion { health, kind, headline, root_cause, cure })
+}
+
+/// Returns what helps if one of these waits for data in a FIFO that it could write to itself.
+fn cure_of_own_fifo(seen: &Seen, part: &BTreeSet<u32>) -> Option<String> {
+    let waits = part.iter().filter_map(|pid| Some((*pid, telling(seen.world.processes.get(pid)?)?)));
+    waits.into_iter().find_map(|held| read_only(&seen.world, &held))
 }
 
 /// Returns the name of a process's parent, if that is not the first of all, which nobody should end.
