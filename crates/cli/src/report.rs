@@ -1,7 +1,7 @@
 //! `pelton report`: what the developers need to know of a text for which pelton and the shell differ.
 
 use crate::Cli;
-use crate::check::{AGREES, CHANGES_BY_ITSELF, DIFFERS};
+use crate::check::{self, AGREES, CHANGES_BY_ITSELF, DIFFERS};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output;
@@ -68,8 +68,13 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
     let source = Source::resolve(&args.source, &environment)?;
     let called = source.called_script(&environment);
     let Source::Text(request, plan) = called.as_ref().unwrap_or(&source) else {
-        return Err(Failure::new("a command given as words runs as it is: nothing can differ")
-            .with_help("the pipeline in one word: pelton report 'sort FILE | uniq -c'"));
+        return Err(Failure::new("a command given as words runs as it is: nothing can differ").with_help(
+            if check::calls_make(&source) {
+                "one recipe of make: make -n TARGET > recipe.txt, and pelton report --shell sh - < recipe.txt"
+            } else {
+                "the pipeline in one word: pelton report 'sort FILE | uniq -c'"
+            },
+        ));
     };
     let folder = args.output.as_deref().and_then(std::path::Path::parent);
     if let Some(missing) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {

@@ -59,6 +59,8 @@ pub fn lines(inside: &Inside, style: &Style) -> Vec<Pieces> {
         let more = inside.commands.len() - shown.len();
         lines.push(Pieces::one(Role::Dim, format!("    and {more} more (--all)")));
     }
+    let legend = "  before exec: before its first instruction; cheapest: the least CPU time of one";
+    lines.push(Pieces::one(Role::Dim, legend.to_owned()));
     lines.extend(starting(inside).map(|text| Pieces::one(Role::Plain, format!("  {text}"))));
     if inside.left > 0 {
         let text = format!("  {} of them gained privilege and were not followed further", inside.left);
@@ -144,6 +146,7 @@ mod tests {
     command  times    user     sys  before exec  cheapest  peak mem   in  out
     expr       600  0.245s  0.368s          38%    1.0 ms   3.10 MB  0 B  0 B
     bash         1  0.016s  0.024s          38%   40.0 ms   3.10 MB  0 B  0 B
+  before exec: before its first instruction; cheapest: the least CPU time of one
   starting a program that does nothing takes 0.7 ms of CPU here: 0.421s for 601 of them, 64% of all user+sys
 ";
         assert_eq!(shown, expected);
