@@ -328,9 +328,9 @@ impl Chain {
         }
     }
 
-    /// Whether a kernel goes on although its reader has ended.
-    pub fn is_unread(&self) -> bool {
-        self.links.iter().any(|link| link.unread)
+    /// Returns how many kernels went on although their readers had ended.
+    pub fn unread(&self) -> usize {
+        self.links.iter().filter(|link| link.unread).count()
     }
 
     /// Ends kernels with their readers from now on: so much comes at once that how far the commands would go on depends on

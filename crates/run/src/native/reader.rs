@@ -382,7 +382,7 @@ impl Reader {
             InputKind::FullPipe | InputKind::Other => None,
         };
         let shared = self.growth.due(chain, self.bytes, left_bytes)?;
-        if chain.is_unread() {
+        if chain.unread() > 0 {
             return None;
         }
         chain.end_with_readers();

@@ -110,7 +110,7 @@ impl Worker {
         let failed = out.failure.take();
         if self.native.outlives_readers {
             out.close();
-            feed.take_what_pipes_would_hold(self.native.members.len() - 1);
+            feed.take_what_pipes_would_hold(chain.unread());
         }
         drop(out);
         let mut last = 0;
