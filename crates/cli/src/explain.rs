@@ -13,7 +13,7 @@ use crate::terminal::When;
 use crate::workers;
 use pelton_report::text::printable;
 use pelton_run::script::{Considered, Rewritten};
-use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches, is_make, on_one_line};
+use pelton_run::{Drawing, Environment, Explained, Plan, Request, Switches, on_one_line};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ fn told(args: &ExplainArgs, color: When) -> Result<String, Failure> {
     let depends = called.is_none().then(|| source.script_that_depends_on_its_call(&environment)).flatten();
     let source = called.unwrap_or(source);
     let Source::Text(request, plan) = source else {
-        let help = match source.words().is_some_and(|words| words.first().is_some_and(|word| is_make(word))) {
+        let help = match source.calls_make() {
             true => pelton_run::ON_MAKE,
             false => "the pipeline in one word: pelton explain 'sort FILE | uniq -c'",
         };

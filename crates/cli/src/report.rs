@@ -1,7 +1,7 @@
 //! `pelton report`: what the developers need to know of a text for which pelton and the shell differ.
 
 use crate::Cli;
-use crate::check::{self, AGREES, CHANGES_BY_ITSELF, DIFFERS};
+use crate::check::{AGREES, CHANGES_BY_ITSELF, DIFFERS};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output;
@@ -69,7 +69,7 @@ pub fn report(args: &ReportVerbArgs) -> Result<Ending, Failure> {
     let called = source.called_script(&environment);
     let Source::Text(request, plan) = called.as_ref().unwrap_or(&source) else {
         return Err(Failure::new("a command given as words runs as it is: nothing can differ").with_help(
-            if check::calls_make(&source) {
+            if source.calls_make() {
                 "one recipe of make: make -n TARGET > recipe.txt, and pelton report --shell sh - < recipe.txt"
             } else {
                 "the pipeline in one word: pelton report 'sort FILE | uniq -c'"

@@ -55,6 +55,11 @@ impl Source {
         }
     }
 
+    /// Whether it is a call of make.
+    pub fn calls_make(&self) -> bool {
+        self.words().is_some_and(|words| words.first().is_some_and(|word| pelton_run::is_make(word)))
+    }
+
     /// Whether its text was read from a script's file.
     pub fn is_script(&self) -> bool {
         matches!(self, Source::Text(request, _) if request.script.is_some())

@@ -51,6 +51,18 @@ impl Patient {
         told
     }
 
+    /// Waits until the diagnosis holds these words.
+    fn await_words(&self, words: &str) {
+        let start = Instant::now();
+        loop {
+            let told = self.examine().to_string();
+            if told.contains(words) {
+                break;
+            }
+            assert!(start.elapsed() < PATIENCE, "{told}");
+        }
+    }
+
     /// Waits until a finding has this health and kind, and returns its text.
     fn await_finding(&self, health: &str, kind: &str) -> String {
         let start = Instant::now();
@@ -156,14 +168,7 @@ fn a_reader_that_holds_its_own_write_end() {
 #[test]
 fn a_reader_that_may_write_what_it_reads() {
     let patient = Patient::bash("mkfifo f; exec 4<>f; while read -r x <&4; do echo $x; done | wc -l; :");
-    let start = Instant::now();
-    loop {
-        let told = patient.examine().to_string();
-        if told.contains("/f for reading only (`< /") {
-            break;
-        }
-        assert!(start.elapsed() < PATIENCE, "{told}");
-    }
+    patient.await_words("/f for reading only (`< /");
 }
 
 #[test]
@@ -190,14 +195,7 @@ fn a_filter_in_a_circle_may_keep_a_line_back() {
         "mkfifo ask answer; (while read -r x; do echo $x | tr a-z A-Z; done < ask | sed s/^/got:/ > answer) & \
          exec 3> ask 4< answer; echo hello >&3; read -r reply <&4; :",
     );
-    let start = Instant::now();
-    loop {
-        let told = patient.examine().to_string();
-        if told.contains("`sed -u`") {
-            break;
-        }
-        assert!(start.elapsed() < PATIENCE, "{told}");
-    }
+    patient.await_words("`sed -u`");
 }
 
 /// The shell of a terminal could open it, but a person there did not type the pipeline. What was typed there waits for a person.

@@ -24,7 +24,7 @@ const BUFFERED: [&str; 18] = [
     "paste - /dev/null",
     "awk 1 | tee copy",
 ];
-/// Of these, some that print whole lines.
+/// Such commands that print whole lines.
 const WHOLE: [&str; 4] = ["awk 1", "cut -c1-700", "grep l", "sed s/l/x/ | nl"];
 /// Commands that write at once.
 const AT_ONCE: [&str; 5] = ["cat", "cat -n", "sed -u s/l/x/", "tee copy", "cat -n | cat"];

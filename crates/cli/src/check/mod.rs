@@ -48,17 +48,12 @@ const MESSAGES: usize = 16 << 20;
 const MAKE_COMPARED: &str = "the two lines that `pelton explain make` shows, in a copy of the Makefile; then pelton compare 'make -B' \
                              'make -B -f COPY', which compares the files too";
 
-/// Whether words call make.
-pub fn calls_make(source: &Source) -> bool {
-    source.words().is_some_and(|words| words.first().is_some_and(|word| pelton_run::is_make(word)))
-}
-
 /// Runs and checks the text.
 pub fn run(args: &RunArgs, source: &Source, environment: &Environment) -> Result<Ending, Failure> {
     let called = source.called_script(environment);
     let Source::Text(request, plan) = called.as_ref().unwrap_or(source) else {
         return Err(Failure::new("a command given as words runs as it is: there is nothing to check")
-            .with_help(if calls_make(source) {
+            .with_help(if source.calls_make() {
                 MAKE_COMPARED
             } else {
                 "the pipeline in one word: pelton run --check 'sort FILE | uniq -c'"

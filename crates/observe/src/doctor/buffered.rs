@@ -51,8 +51,7 @@ pub fn unbuffered(world: &World, pid: u32) -> Option<&'static str> {
 
 /// Draws another conclusion about a pipeline that stands still, if one of its filters keeps output back.
 pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
-    let (&first, taken) = part.iter().find_map(|pid| Some((pid, keeps_back(seen, *pid)?)))?;
-    let has_written = io(first).is_some_and(|own| own.written_bytes > 0);
+    let (&first, moved) = part.iter().find_map(|pid| Some((pid, keeps_back(seen, *pid)?)))?;
     let behind: Vec<u32> = chain_behind(seen, part, first);
     let waits_for_all = |pid: &u32| {
         seen.world
@@ -71,10 +70,7 @@ pub fn conclude(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
             format!("; {} {verb} for it", names(&seen.world, behind.iter().copied()))
         }
     };
-    let headline = format!(
-        "{who} {taken}: what it has found{since} is in its buffer, if it has found anything{waiters}",
-        since = if has_written { " since" } else { "" }
-    );
+    let headline = format!("{who} {moved} is in its buffer, if it has found anything{waiters}");
     let filters = [first].into_iter().chain(behind).filter(|pid| writes_late(seen, *pid));
     let mut hows: Vec<(&str, usize)> = Vec::new();
     for how in filters.filter_map(|pid| unbuffered(&seen.world, pid)) {
@@ -131,21 +127,26 @@ pub fn cure_of_circle(seen: &Seen, part: &BTreeSet<u32>) -> Option<String> {
     ))
 }
 
-/// Returns what a filter has read and written, in words, if it may keep back what it made of the rest.
+/// Returns what a filter has read and written, in words that end in what it may keep back.
 fn keeps_back(seen: &Seen, pid: u32) -> Option<String> {
     let (input, own) = (pipe_input(seen, pid)?, silent(seen, pid)?);
     if own.written_bytes > 0 {
         let whole = count(own.written_bytes);
-        return Some(format!("has written {whole} bytes, which is whole buffers of {BUFFER_BYTES}"));
+        return Some(format!(
+            "has written {whole} bytes, which is whole buffers of {BUFFER_BYTES}: what it has found since"
+        ));
     }
     if let [writer] = input.by.as_slice()
         && writer.fd == Some(1)
         && let Some(written) = written_to_pipe(seen, writer.pid).filter(|bytes| *bytes > 0)
     {
         let (written, writer) = (count(written), name(&seen.world, writer.pid));
-        return Some(format!("has read the {written} bytes of {writer} and written nothing"));
+        return Some(format!(
+            "has read the {written} bytes of {writer} and written nothing: what it has found"
+        ));
     }
-    (own.read_bytes > READ_AT_START_MAX).then(|| "has read input and written nothing".to_owned())
+    (own.read_bytes > READ_AT_START_MAX)
+        .then(|| "has read input and written nothing: what it has found".to_owned())
 }
 
 /// Returns how much a process has written to its standard output, if it is certain that it has written nothing elsewhere.

@@ -260,8 +260,7 @@ fn idle(seen: &Seen, part: &BTreeSet<u32>) -> Option<Conclusion> {
 
 /// Returns what helps if one of these waits for data in a FIFO that it could write to itself.
 fn cure_of_own_fifo(seen: &Seen, part: &BTreeSet<u32>) -> Option<String> {
-    let waits = part.iter().filter_map(|pid| Some((*pid, telling(seen.world.processes.get(pid)?)?)));
-    waits.into_iter().find_map(|held| read_only(&seen.world, &held))
+    part.iter().find_map(|pid| read_only(&seen.world, &(*pid, telling(seen.world.processes.get(pid)?)?)))
 }
 
 /// Returns the name of a process's parent, if that is not the first of all, which nobody should end.

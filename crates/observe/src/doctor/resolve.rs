@@ -219,7 +219,7 @@ impl<'w> Resolver<'w> {
     fn change_of_file(&self, pid: u32) -> Cause {
         let open = self.holders.of(pid).iter().filter(|one| one.fd > 2);
         let mut files = open.filter_map(|one| match &one.target {
-            Target::File(path) if !path.starts_with("/proc/") && !path.starts_with("/dev/") => Some(path),
+            Target::File(path) if file(path) == Cause::Disk => Some(path),
             _ => None,
         });
         match (files.next(), files.next()) {

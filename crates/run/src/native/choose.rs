@@ -170,12 +170,10 @@ pub fn plan_pipeline(
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
                         let outlives_readers = !shows_early_ends && is_fed_by_a_stranger(&planned, &native);
-                        let holds_back = match outlives_readers {
-                            true => native.keeps_output(),
-                            false => {
-                                shows_early_ends && native.last().standard_output == StandardOutput::Buffered
-                            }
-                        } && into_pipe;
+                        let ends_show =
+                            shows_early_ends && native.last().standard_output == StandardOutput::Buffered;
+                        let holds_back =
+                            into_pipe && (ends_show || outlives_readers && native.keeps_output());
                         let reads_at_most = may_have_enough(&planned.stages[range.clone()])
                             .then(|| native.members[0].pipe_read_bytes);
                         let mut native =

@@ -5,7 +5,7 @@ use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
 use pelton_stream::{Flow, Sink};
 use pelton_sys::stdio;
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, IoSlice, Write};
+use std::io::{IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
@@ -158,7 +158,7 @@ impl Out {
     fn wanted(&self) -> Flow {
         match &self.failure {
             None => Flow::More,
-            Some(failure) if self.ignores_epipe && failure.error.kind() != ErrorKind::BrokenPipe => {
+            Some(failure) if self.ignores_epipe && failure.error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Flow::More
             }
             Some(_) => Flow::Done,
