@@ -111,7 +111,7 @@ pub fn peak_bytes(bench: &Bench, contender: &Contender, dir: &Path) -> Outcome<u
         vec![bench.pelton.clone().into_os_string(), "time".into(), "--format=json".into(), "-o".into()];
     argv.extend([report.clone().into_os_string(), "--".into()]);
     argv.extend(contender.argv.iter().cloned());
-    run_once(&Contender { argv, name: contender.name.clone(), locale: contender.locale, path: None }, dir)?;
+    run_once(&Contender { argv, ..contender.again() }, dir)?;
     let run: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
     let stages = run["pipelines"][0]["stages"].as_array().ok_or("a record without stages")?;
     let peaks = stages.iter().filter_map(|stage| stage["cost"]["peak_rss_bytes"].as_u64());

@@ -26,6 +26,7 @@ mod overhead;
 mod parts;
 mod pipelines;
 pub mod results;
+mod rivals;
 mod scaling;
 mod scripts;
 pub mod shell_and_run;
@@ -78,6 +79,7 @@ const ALL: &[Benchmark] = &[
     ("sweep", sweep::run),
     ("last", last::run),
     ("limit", limit::run),
+    ("rivals", rivals::run),
 ];
 
 /// Returns the names of all benchmarks.
@@ -132,10 +134,12 @@ impl Options {
         }
         let chosen = options.chosen()?;
         if options.only.is_some()
-            && chosen.iter().any(|(name, _)| !["copy", "find", "limit", "scripts", "sweep"].contains(name))
+            && chosen
+                .iter()
+                .any(|(name, _)| !["copy", "find", "limit", "rivals", "scripts", "sweep"].contains(name))
         {
             return Err(
-                "--only is for `bench copy`, `find`, `limit`, `scripts` and `sweep`, which have parts".into(),
+                "--only is for `bench copy`, `find`, `limit`, `rivals`, `scripts` and `sweep`, which have parts".into(),
             );
         }
         Ok(options)

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -122,12 +121,7 @@ struct Figures {
 /// Runs all pipelines, or those of one kind (`--only`). The results of other kinds and sizes are kept.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let (runs, megabytes) = (bench.runs(3), bench.size_mb(20));
-    let mut files = Vec::new();
-    for (name, recipe) in INPUTS {
-        files.push((name, recipe.file(&bench.data, megabytes)?));
-    }
-    let files: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
-    let place = Place::with(&files)?;
+    let place = place(bench, megabytes)?;
     let mut data = match earlier(bench, "limit") {
         Value::Object(sizes) => sizes,
         _ => serde_json::Map::new(),
@@ -149,7 +143,22 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         |key: &String| KINDS.iter().flat_map(|kind| kind.1).any(|text| key.starts_with(&format!("{text} [")));
     rows.retain(|key, _| known(key));
     data.insert(size, Value::Object(rows));
-    Ok(results(data, runs))
+    Ok(results(data))
+}
+
+/// Returns all pipelines, each with its kind.
+pub fn pipelines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KINDS.iter().flat_map(|(kind, texts)| texts.iter().map(move |text| (*kind, *text)))
+}
+
+/// Returns the names of the inputs.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    INPUTS.iter().map(|(name, _)| *name)
+}
+
+/// Makes the inputs.
+pub fn place(bench: &Bench, megabytes: u64) -> Outcome<Place> {
+    Place::with_inputs(bench, &INPUTS, megabytes)
 }
 
 impl Row {
@@ -223,12 +232,14 @@ impl Figures {
     }
 }
 
-fn results(data: serde_json::Map<String, Value>, runs: usize) -> Results {
+fn results(data: serde_json::Map<String, Value>) -> Results {
     let (mut body, mut claims) = (String::new(), Vec::new());
     for (size, rows) in &data {
         let rows: Vec<&Value> = rows.as_object().into_iter().flatten().map(|(_, row)| row).collect();
         let figures: Vec<Figures> = rows.iter().filter_map(|row| Figures::of(row)).collect();
-        let _ = writeln!(body, "## {size}\n\n{}", by_kind(&figures));
+        let rounds =
+            rows.iter().filter_map(|row| row["samples"][0]["raw"]["real"].as_array()).map(Vec::len).min();
+        let _ = writeln!(body, "## {size}, {} rounds\n\n{}", rounds.unwrap_or(0), by_kind(&figures));
         body.push_str(HEAD);
         for row in &rows {
             let _ = writeln!(body, "{}", row["line"].as_str().unwrap_or_default());
@@ -236,11 +247,9 @@ fn results(data: serde_json::Map<String, Value>, runs: usize) -> Results {
         body.push('\n');
         claims.extend(self::claims(size, &figures));
     }
-    let about = format!(
-        "Pipelines under bash and under `pelton run --jobs 1` and `--jobs 2`, {runs} rounds, order alternating. Ratios are \
-         the shell's figure by pelton's: user+sys with one thread, time with one and with two."
-    );
-    Results { name: "limit", about, body, claims, data: Value::Object(data) }
+    let about = "Pipelines under bash and under `pelton run --jobs 1` and `--jobs 2`, order alternating. Ratios are the shell's \
+                 figure by pelton's: user+sys with one thread, time with one and with two.";
+    Results { name: "limit", about: about.into(), body, claims, data: Value::Object(data) }
 }
 
 const HEAD: &str = "| pipeline | locale | shell, user+sys | pelton, user+sys | user+sys | time | time, two threads |\n\

@@ -1,82 +1,65 @@
-//! The gain from more cores: the serial part of each plan is measured here, and the token pipeline is
-//! simulated for up to 64 workers.
+//! The gain from more cores, for the pipelines of `bench limit`: the serial part of each is measured here, and the token
+//! pipeline is simulated for up to 64 workers.
 //!
-//! A block is read (by one worker at a time), worked on (by any), and passed on (by one at a time, in order).
-//! Three durations are measured: reading alone, reading and writing alone, and everything with one thread;
-//! the rest is work. Some work does not shrink with workers (merging folds, a last sort): the time of two
-//! threads beyond the simulation, kept constant.
+//! A block is read and worked on by any worker, and passed on by one at a time, in order. Three durations are measured:
+//! everything with one thread, with two, and writing the output alone; the rest is work. Some work does not shrink with
+//! workers (merging folds, a last sort): the time of two threads beyond the simulation, kept constant.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::contest::{Contender, Samples, contest};
+use super::contest::{Contender, Samples, contest, run_once};
 use super::results::Results;
-use super::shell_and_run::Place;
-use super::{Bench, stats};
+use super::shell_and_run::{Place, named_input};
+use super::{Bench, limit, stats};
 use workbench::Outcome;
-use workbench::inputs::{LINES, PROSE, PURCHASES};
 
-/// Name, input, text.
-const PLANS: [(&str, &str, &str); 5] = [
-    (
-        "five seds, to a file",
-        "base64",
-        "sed 's/a/A/g' < base64 | sed 's/b/B/g' | sed 's/c/C/g' | sed 's/d/D/g' | sed 's/[0-9]//g' > out",
-    ),
-    ("sed -E, thrown away", "base64", "sed -E 's/([0-9])[a-f]*/<\\1>/g' base64 > /dev/null"),
-    (
-        "word frequency",
-        "prose",
-        "tr -cs A-Za-z '\\n' < prose | tr A-Z a-z | sort | uniq -c | sort -rn | head > out",
-    ),
-    ("sort, text", "base64", "sort base64 > out"),
-    ("sort, numbers", "csv", "sort -t, -k4,4n csv > out"),
-];
 /// The size of a read.
 const BLOCK_BYTES: u64 = 96 << 10;
 /// The limit of blocks in flight for each worker, as in the team.
 const PER_WORKER: usize = 2;
 const WORKERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// The machine for which changes are compared.
+const MANY: usize = 64;
 
 /// Measures all plans.
 pub fn run(bench: &Bench) -> Outcome<Results> {
-    let runs = bench.runs(5);
-    let megabytes = bench.size_mb(300);
-    let files = [("base64", LINES), ("prose", PROSE), ("csv", PURCHASES)];
-    let files = files.map(|(name, recipe)| Ok((name, recipe.file(&bench.data, megabytes)?)));
-    let files = files.into_iter().collect::<Outcome<Vec<_>>>()?;
-    let paths: Vec<_> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
-    let place = Place::with(&paths)?;
+    let (runs, megabytes) = (bench.runs(3), bench.size_mb(200));
+    let place = limit::place(bench, megabytes)?;
     let mut body = String::from(
         "| plan | serial part, by two threads | gain with 2 | on paper: 2 | 4 | 8 | 16 | 32 | 64 | what sets the limit |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n",
     );
-    let mut data = Vec::new();
-    for (name, input, text) in PLANS {
-        let samples = contest(&contenders(bench, input, text), &place.dir, runs, 1)?;
-        let plan = Plan::of(&samples, megabytes * 1_000_000 / BLOCK_BYTES, text.ends_with("out"));
+    let (mut data, mut plans) = (Vec::new(), Vec::new());
+    for (kind, text) in limit::pipelines() {
+        let (plan, samples) = measure(bench, &place, text, runs)?;
         let on_paper: Vec<f64> = WORKERS[1..].iter().map(|workers| plan.gain(*workers)).collect();
         let columns = on_paper.iter().map(|gain| format!("{gain:.1}")).collect::<Vec<_>>().join(" | ");
-        let _ = writeln!(
-            body,
-            "| {name} | {:.0} % | {:.2} | {columns} | {} |",
+        let line = format!(
+            "| `{}` | {:.0} % | {:.2} | {columns} | {} |",
+            text.replace('|', "\\|"),
             100.0 * plan.karp_flatt(),
             plan.one / plan.two,
             plan.limit()
         );
+        eprintln!("    {line}");
+        let _ = writeln!(body, "{line}");
         data.push(json!({
-            "name": name,
-            "seconds": {"read": plan.read, "write": plan.write, "one": plan.one, "two": plan.two, "apart": plan.apart},
+            "name": text,
+            "seconds": {"write": plan.write, "one": plan.one, "two": plan.two, "apart": plan.apart},
             "workers": WORKERS[1..], "gains": on_paper,
             "runs": samples.iter().map(Samples::json).collect::<Vec<Value>>(),
         }));
+        plans.push((kind, plan));
     }
+    let _ = write!(body, "\n{}", changes(&plans));
     Ok(Results {
         name: "scaling",
         about: format!(
-            "{megabytes} MB, {runs} rounds. Serial part: Karp and Flatt's experimentally determined serial fraction of two threads \
-             beside one. On paper: a discrete simulation of blocks of {} KiB that are read one at a time, worked on by any, passed on \
-             in order, and of what two threads take besides.",
+            "The pipelines of `bench limit`, locale C, {megabytes} MB, {runs} rounds. Serial part: Karp and Flatt's experimentally \
+             determined serial fraction of two threads beside one. On paper: a discrete simulation of blocks of {} KiB that any worker \
+             reads and works on, and that are passed on in order, and of what two threads take besides. Memory's bandwidth, which many \
+             cores share, is not in it.",
             BLOCK_BYTES >> 10
         ),
         body,
@@ -85,27 +68,29 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
     })
 }
 
-fn contenders(bench: &Bench, input: &str, text: &str) -> Vec<Contender> {
+/// Runs a plan with one thread and with two, and writes its output once more.
+fn measure(bench: &Bench, place: &Place, text: &str, runs: usize) -> Outcome<(Plan, Vec<Samples>)> {
     let pelton = |jobs: &str| {
-        let words = ["run".into(), format!("--jobs={jobs}").into(), "--".into(), text.into()];
-        Contender::new(
-            &format!("--jobs {jobs}"),
-            std::iter::once(bench.pelton.clone().into_os_string()).chain(words),
-        )
+        let argv = [bench.pelton.as_os_str(), "run".as_ref(), jobs.as_ref(), "--".as_ref(), text.as_ref()];
+        Contender::new(jobs, argv)
     };
     let dd = |name: &str, to: &str| {
-        Contender::new(
-            name,
-            ["dd".into(), format!("if={input}"), format!("of={to}"), format!("bs={BLOCK_BYTES}")],
-        )
+        Contender::new(name, ["dd", "if=kept", &format!("of={to}"), &format!("bs={BLOCK_BYTES}")])
     };
-    vec![pelton("1"), pelton("2"), dd("reading", "/dev/null"), dd("reading and writing", "out")]
+    run_once(&pelton("--jobs=1"), &place.dir)?;
+    std::fs::rename(place.dir.join("out"), place.dir.join("kept"))?;
+    let all =
+        [pelton("--jobs=1"), pelton("--jobs=2"), dd("read output", "/dev/null"), dd("copy output", "out")];
+    let samples = contest(&all, &place.dir, runs, 1)?;
+    let input = named_input(text, limit::names()).ok_or("a plan without input")?;
+    let bytes = place.dir.join(input).metadata()?.len();
+    Ok((Plan::of(&samples, bytes / BLOCK_BYTES), samples))
 }
 
 /// The times of a plan, in seconds.
+#[derive(Clone, Copy)]
 struct Plan {
     blocks: u64,
-    read: f64,
     write: f64,
     one: f64,
     two: f64,
@@ -113,14 +98,64 @@ struct Plan {
     apart: f64,
 }
 
+/// A change of how the threads of pelton share work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    /// Each worker writes its own output, where it belongs in the file.
+    Writing,
+    /// What one thread does alone is divided among all.
+    Apart,
+}
+
+/// Returns which changes would help most on many cores: for each kind of pipelines what the geometric mean of all gains
+/// would be.
+fn changes(plans: &[(&str, Plan)]) -> String {
+    let mean = |gain: &dyn Fn(&str, &Plan) -> f64| {
+        stats::geometric_mean(plans.iter().map(|(kind, plan)| gain(kind, plan)))
+    };
+    let now = mean(&|_, plan| plan.gain(MANY));
+    let mut kinds: Vec<&str> = plans.iter().map(|(kind, _)| *kind).collect();
+    kinds.dedup();
+    let mut found = Vec::new();
+    for kind in kinds {
+        for change in [Change::Writing, Change::Apart] {
+            let then =
+                mean(&|of, plan| if of == kind { plan.gain_with(change, MANY) } else { plan.gain(MANY) });
+            found.push((then, kind, change));
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut text = format!(
+        "On {MANY} cores the geometric mean of all gains is {now:.1} on paper. What it would be after each change:\n\n\
+         | pipelines | change | gain on {MANY} cores, mean of all |\n| --- | --- | ---: |\n"
+    );
+    for (then, kind, change) in found {
+        let what = match change {
+            Change::Writing => "every thread writes its part of the output file itself",
+            Change::Apart => {
+                "what is done apart (merging, sorting what is left) is divided among all threads"
+            }
+        };
+        let _ = writeln!(text, "| {kind} | {what} | {then:.1} |");
+    }
+    text
+}
+
 impl Plan {
-    fn of(samples: &[Samples], blocks: u64, writes: bool) -> Self {
-        let [one, two, read, both] = [0, 1, 2, 3].map(|at: usize| stats::median(&samples[at].real));
-        let write = if writes { (both - read).max(0.0) } else { 0.0 };
-        let read = read.min(one - write);
-        let mut plan = Plan { blocks: blocks.max(1), read, write, one, two, apart: 0.0 };
-        plan.apart = (two - plan.played(2)).clamp(0.0, one);
+    fn of(samples: &[Samples], blocks: u64) -> Self {
+        let [one, two, read, copy] = [0, 1, 2, 3].map(|at: usize| stats::median(&samples[at].real));
+        let write = (copy - read).clamp(0.0, one);
+        let mut plan = Plan { blocks: blocks.max(1), write, one, two, apart: 0.0 };
+        plan.apart = (two - plan.played(2)).clamp(0.0, one - write);
         plan
+    }
+
+    fn gain_with(&self, change: Change, workers: usize) -> f64 {
+        match change {
+            // What was written one after the other is work of all.
+            Change::Writing => Plan { write: 0.0, ..*self }.gain(workers),
+            Change::Apart => self.one / (self.played(workers) + self.apart / workers as f64),
+        }
     }
 
     /// Returns the serial fraction that explains the gain with two workers.
@@ -135,17 +170,16 @@ impl Plan {
     /// Simulates the pipeline: returns when the last block has been passed on, in seconds.
     fn played(&self, workers: usize) -> f64 {
         let count = self.blocks as f64;
-        let (read, write) = (self.read / count, self.write / count);
-        let work = (self.one - self.read - self.write - self.apart).max(0.0) / count;
+        let write = self.write / count;
+        let work = (self.one - self.write - self.apart).max(0.0) / count;
         let mut free = vec![0.0_f64; workers];
-        let (mut reader, mut passer) = (0.0_f64, 0);
+        let mut passer = 0;
         let mut passed: Vec<f64> = Vec::with_capacity(self.blocks as usize);
         for block in 0..self.blocks as usize {
             let next = (0..workers).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap_or(0);
             let room = block.checked_sub(PER_WORKER * workers).map_or(0.0, |before| passed[before]);
-            reader = free[next].max(reader).max(room) + read;
             let before = passed.last().copied().unwrap_or(0.0);
-            let done = reader + work;
+            let done = free[next].max(room) + work;
             let passes = done.max(before) + write;
             // A worker that finds another one passing blocks on leaves its own block to that worker, and
             // continues.
@@ -162,12 +196,11 @@ impl Plan {
     }
 
     fn limit(&self) -> &'static str {
-        let parts = [
-            (self.apart, "what is done apart: merging folds, sorting what is left, starting"),
-            (self.read, "reading, one block at a time"),
-            (self.write, "writing, in order"),
-        ];
-        parts.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |part| part.1)
+        if self.apart > self.write {
+            "what is done apart: merging folds, sorting what is left, starting"
+        } else {
+            "writing, in order"
+        }
     }
 }
 
@@ -175,13 +208,13 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan(read: f64, write: f64, one: f64) -> Plan {
-        Plan { blocks: 3000, read, write, one, two: one / 2.0, apart: 0.0 }
+    fn plan(write: f64, one: f64) -> Plan {
+        Plan { blocks: 3000, write, one, two: one / 2.0, apart: 0.0 }
     }
 
     #[test]
     fn one_worker_takes_the_sum_and_many_what_is_serial() {
-        let plan = plan(0.1, 0.2, 2.0);
+        let plan = plan(0.2, 2.0);
         assert!((plan.played(1) - 2.0).abs() < 1e-9);
         assert!((plan.gain(2) - 2.0).abs() < 0.01, "{}", plan.gain(2));
         let most = plan.gain(64);
@@ -190,8 +223,19 @@ mod tests {
 
     #[test]
     fn what_is_done_apart_does_not_shrink() {
-        let plan = Plan { apart: 0.5, ..plan(0.0, 0.0, 1.0) };
+        let plan = Plan { apart: 0.5, ..plan(0.0, 1.0) };
         assert!((plan.gain(64) - 1.0 / (0.5 + 0.5 / 64.0)).abs() < 0.01, "{}", plan.gain(64));
         assert_eq!(plan.limit(), "what is done apart: merging folds, sorting what is left, starting");
+    }
+
+    #[test]
+    fn changes_are_ranked_by_what_they_gain() {
+        let merging = Plan { apart: 0.5, ..plan(0.0, 1.0) };
+        assert!(merging.gain_with(Change::Apart, MANY) > 10.0 * merging.gain_with(Change::Writing, MANY));
+        let writing = plan(0.5, 1.0);
+        assert!(writing.gain_with(Change::Writing, MANY) > 10.0 * writing.gain_with(Change::Apart, MANY));
+        let table = changes(&[("sorts", merging), ("lines", writing), ("lines", writing)]);
+        let first = table.lines().find(|line| line.starts_with("| lines") || line.starts_with("| sorts"));
+        assert!(first.is_some_and(|line| line.starts_with("| lines | every thread writes")), "{table}");
     }
 }

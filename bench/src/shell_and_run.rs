@@ -8,6 +8,7 @@ use super::Bench;
 use super::contest::{Contender, Samples, contest};
 use super::stats;
 use workbench::Outcome;
+use workbench::inputs::Recipe;
 
 /// The locales for every text.
 pub const LOCALES: [&str; 2] = ["C", "C.UTF-8"];
@@ -26,6 +27,16 @@ impl Place {
             std::os::unix::fs::symlink(path, place.dir.join(name))?;
         }
         Ok(place)
+    }
+
+    /// Makes a directory with inputs of these recipes.
+    pub fn with_inputs(bench: &Bench, inputs: &[(&str, Recipe)], megabytes: u64) -> Outcome<Self> {
+        let files: Vec<(&str, PathBuf)> = inputs
+            .iter()
+            .map(|(name, recipe)| Ok((*name, recipe.file(&bench.data, megabytes)?)))
+            .collect::<Outcome<_>>()?;
+        let files: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
+        Place::with(&files)
     }
 
     /// Makes an empty directory, named after its purpose.
@@ -90,6 +101,12 @@ impl Ratio {
     pub fn json(&self) -> Value {
         json!({"locale": self.locale, "cpu_ratio": self.cpu(), "samples": self.samples.iter().map(Samples::json).collect::<Vec<_>>()})
     }
+}
+
+/// Returns the first word of a command that is the name of an input, or of a file that is made from it (`log.gz`).
+pub fn named_input<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let words: Vec<&str> = text.split([' ', '.']).collect();
+    names.find(|name| words.contains(name))
 }
 
 /// Returns a file's length and hash (FNV-1a): equal for equal files.

@@ -17,8 +17,8 @@ const LEAST_BUSY: f64 = 0.7;
 /// Of the time that `run` takes at most, as a share of the measured one.
 const LARGEST_SHARE: f64 = 0.7;
 
-/// Advises to use `pelton run`, and says how long it would take, if that is sure: all stages run natively, in one pass,
-/// at known costs. Those of kernels were measured on a slow machine, so the run takes less as a rule (`bench pipelines`).
+/// Advises to use `pelton run`, and says how long it would take, if that is sure: all stages run natively, at known
+/// costs. Those of kernels were measured on a slow machine, so the run takes less as a rule (`bench pipelines`).
 /// Returns whether it does.
 pub fn advise(run: &mut Run, source: &Source, environment: &Environment) -> bool {
     let advice = advice_for(run, source, environment)
@@ -169,7 +169,7 @@ fn pipelines_are_busy(run: &Run) -> bool {
     run.wall_ns >= SHORTEST_NS && is_busy(cpu_ns, run.wall_ns)
 }
 
-/// Returns the time that `pelton run` would take at most, if that is sure. It is a native pass of one thread.
+/// Returns the time that `pelton run` would take at most, if that is sure. It is native, with one thread.
 pub fn native_time(run: &Run, source: &Source, environment: &Environment) -> Option<Prediction> {
     let Saving { cpu_ns, ratio, .. } = saving(run, source, environment)?;
     if !is_busy(cpu_ns, run.wall_ns) {
@@ -203,7 +203,7 @@ fn saving(run: &Run, source: &Source, environment: &Environment) -> Option<Savin
     let explained = pelton_run::explain(plan, request, environment, &Switches::default(), false);
     let [one] = explained.as_slice() else { return None };
     let estimate = one.planned.estimate()?;
-    if !one.planned.is_one_pass() || !estimate.not_counted.is_empty() {
+    if !one.planned.is_all_native() || !estimate.not_counted.is_empty() {
         return None;
     }
     Some(Saving { cpu_ns, wanted_ns, ratio: estimate.ratio() })

@@ -423,7 +423,10 @@ fn cure_for_script(name: &str) -> Option<String> {
     if found.permissions().mode() & 0o111 != 0 {
         return (path != name).then(|| format!("`{}`: this folder is not in PATH", typed([path])));
     }
-    let begins = beginning(file).filter(|start| start.starts_with(b"#!"))?;
+    let Some(begins) = beginning(file).filter(|start| start.starts_with(b"#!")) else {
+        // Most likely it holds a pipeline.
+        return Some(format!("`-f {}` reads the pipeline from this file", typed([name])));
+    };
     let chmod = format!("`{}`", typed(["chmod", "+x", name]));
     let then = if path == name { chmod } else { format!("{chmod} and then `{}`", typed([path])) };
     let shell = interpreter_of_system(&begins)

@@ -188,6 +188,16 @@ fn a_fifo_opened_by_its_writer_only() {
         .hangs("fifo_one_sided", &["/f for writing", "start the reader of /"]);
 }
 
+/// The reader of a FIFO is there, but first reads from one that waits for its writer.
+#[test]
+fn fifos_that_are_opened_in_a_circle() {
+    let cure = ["first waits for", "in the command of comm (", "in place of /", "write `<(pelton buffer < /"];
+    Patient::bash("mkfifo a b; seq 9999 | tee a > b & comm -12 <(sort a) b | wc -l")
+        .hangs("fifo_one_sided", &cure);
+    Patient::bash("mkfifo a b; seq 9999 | tee a b > out & join b a | wc -l")
+        .hangs("fifo_one_sided", &["first waits for a writer of the FIFO /", "in the command of join ("]);
+}
+
 /// Somebody outside might open a FIFO, so it is not certain; what the filter has read cannot be seen.
 #[test]
 fn a_filter_in_a_circle_may_keep_a_line_back() {

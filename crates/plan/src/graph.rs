@@ -104,9 +104,9 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Whether all stages run natively, in one pass.
-    pub fn is_one_pass(&self) -> bool {
-        matches!(self.segments.as_slice(), [Segment::Native { .. }])
+    /// Whether all stages run natively.
+    pub fn is_all_native(&self) -> bool {
+        self.segments.iter().all(|segment| matches!(segment, Segment::Native { .. }))
     }
 
     /// Returns the names of the rules that fired and of the commands that run natively, rules first: names

@@ -137,6 +137,11 @@ impl Node {
         }
     }
 
+    /// Returns this node with other work, which never falls back, at this cost per byte in ns.
+    pub fn replaced(&self, work: Work, ns_per_byte: Option<f64>) -> Node {
+        Node { from_end: None, work, resume: Vec::new(), ns_per_byte, ..self.clone() }
+    }
+
     /// Returns its command, if it is the work of a single stage.
     pub fn own_command(&self) -> Option<&Arc<Accepted>> {
         match &self.work {

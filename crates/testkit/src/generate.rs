@@ -203,6 +203,24 @@ pub struct Pipelines {
 const BEHIND_ITEMS: &[&str] =
     &["sort", "wc", "tac", "wc -l", "sort -r", "uniq -c | sort", "nl | tac", "tail -n 3"];
 
+/// Stages that need the first lines of their input, and no more; stages that look like these.
+const FIRST_LINES: &[&str] = &[
+    "head -n 3",
+    "sed 3q",
+    "sed 's/a/b/; 2q'",
+    "sed -n '2{p;q}'",
+    "sed -n 2,4p",
+    "sed -n '2p;$p'",
+    "sed '2{/a/q}'",
+    "sed '4,$d'",
+    "sed '2!d'",
+    "awk 'NR <= 3'",
+    "awk 'NR < 3 { print NR, $1 } END { print NR }'",
+    "gawk 'NR == 2 { print; exit 3 }'",
+    "mawk 'NR > 2 { exit } { print NR, $0 }'",
+    "original-awk 'NR == 2, NR == 4'",
+];
+
 /// Difficult environments: few descriptors, a small stack, small files (with the fatal signal, and without),
 /// no place for temporary files, a broken pipe that is an error.
 const BEFORE: &[&str] = &[
@@ -465,7 +483,11 @@ impl Pipelines {
                 stages.push(stage);
                 self.read_behind(&mut stages);
             } else {
+                let sorts = stage.command.starts_with("sort");
                 stages.push(stage);
+                if sorts && self.one_in(2) {
+                    stages.push(Stage { command: self.pick(FIRST_LINES).to_owned(), ..Stage::default() });
+                }
             }
         }
         races::disarm(&mut stages);

@@ -320,6 +320,7 @@ fn could_start(kept: &Kept, name: &str, text: &OsStr) -> Result<(), Failure> {
     let text = text.to_string_lossy();
     let help = match text.contains(['"', '\'', '\\']) {
         true => "a text with both kinds of quotes is best kept in a file: pelton compare -f FILE",
+        false if Path::new(&*text).is_file() => "pelton compare -f FILE reads the pipeline from a file",
         false => "another spelling, or the program with its directory, if that is not in PATH",
     };
     Err(Failure::new(format!("{name} could not be run (status {}): {text}", kept.status)).with_help(help))

@@ -50,6 +50,7 @@ mod made_format;
 mod made_pattern;
 mod mawk;
 mod names;
+mod needed_lines;
 mod next_record;
 mod number;
 mod numeric_strings;
@@ -224,6 +225,8 @@ struct Awk {
     /// Whether threads can share its records, in words.
     sharing: String,
     over_parts: OverParts,
+    /// How many lines of its only input it needs, if no more than a number of them.
+    needed_lines: Option<u64>,
 }
 
 /// Parses the arguments of `awk`.
@@ -491,10 +494,14 @@ fn accept_as(
     };
     let over_parts =
         if one_input { over_parts::over_parts(&program, &analysis, &manner) } else { OverParts::Unknown };
+    let sets_number = line.variables.iter().any(|(name, _)| name == "NR");
+    let needed_lines = needed_lines::needed_lines(&program)
+        .filter(|_| one_input && compiled.code.has_lines() && files.is_none() && !sets_number);
     let awk = Awk {
         sharing,
         content: if scripts.is_empty() && makes_no_nul(args) { Content::NoNewNul } else { Content::Bytes },
         over_parts,
+        needed_lines,
         compiled,
         analysis,
         manner,
@@ -664,6 +671,7 @@ impl Command for Awk {
             over_parts: self.over_parts.clone(),
             input: InputFacts {
                 stops_early,
+                needed_lines: self.needed_lines,
                 reads_again: self.restart.is_some().then_some(self.manner.name),
                 ..InputFacts::default()
             },

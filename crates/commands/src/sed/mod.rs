@@ -11,6 +11,7 @@ mod cycle;
 mod flow;
 mod list;
 mod machine;
+mod needed_lines;
 mod parse;
 mod passes;
 mod program;
@@ -419,7 +420,11 @@ fn facts(script: &Script, program: &Program, manner: SedMode, map: Option<&ByteM
         class,
         over_parts,
         record_end: manner.line_end,
-        input: InputFacts { stops_early, ..InputFacts::default() },
+        input: InputFacts {
+            stops_early,
+            needed_lines: needed_lines::needed_lines(script, manner.quiet).filter(|_| inputs == 1),
+            ..InputFacts::default()
+        },
         sharing: Some(sharing),
         ..Facts::default()
     }

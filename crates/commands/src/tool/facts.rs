@@ -185,6 +185,10 @@ pub struct InputFacts {
     /// How much of the end of its input determines its output (`tail -n 5`): nothing before it need be
     /// read from a file.
     pub needed_end: Option<Ending>,
+    /// How many lines of the beginning of standard input determine all that it does (`head -n 3`, `sed 3q`,
+    /// `awk 'NR <= 3'`): what follows them changes nothing, not even its status. Lines end as
+    /// [`record_end`](Facts::record_end) says.
+    pub needed_lines: Option<u64>,
     /// Whether the output depends on where its reads of a pipe end (grep checks each for NULs), if NULs
     /// come. Its kernel then reads a pipe itself, never pieces from another kernel.
     pub depends_on_reads: bool,

@@ -213,6 +213,7 @@ impl Command for Head {
             input: InputFacts {
                 stops_early: Some(EarlyStop::Done),
                 pipe_read_bytes: Some(read_bytes.max(1)),
+                needed_lines: self.first_lines().map(|(lines, _)| lines),
                 ..InputFacts::default()
             },
             output: OutputFacts::of_input(),

@@ -1,7 +1,7 @@
 //! Classifies deadlocks, and suggests a remedy.
 
 use super::buffered;
-use super::words::{descriptor, name, names};
+use super::words::{descriptor, listed, name, names};
 use super::world::{Cause, Process, Wait, World};
 use pelton_record::diagnosis::Kind;
 use std::collections::BTreeSet;
@@ -147,12 +147,7 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
                     "nobody can open the other side of the FIFO that {who} opens by its name: it was removed or renamed"
                 );
             }
-            let wait =
-                held.iter().map(|(_, wait)| wait).find(|wait| matches!(wait.cause, Cause::Opener { .. }));
-            format!(
-                "{who} waits for {}, and nobody that runs now will open it",
-                wait.map(|wait| other_side(wait)).unwrap_or_default()
-            )
+            one_sided(world, held)
         }
         (Kind::Stopped, _) => format!(
             "others wait for {}: stopped, by a signal or from a terminal",
@@ -170,6 +165,57 @@ pub fn headline(world: &World, kind: Kind, held: &[Held<'_>]) -> String {
         }
         (Kind::Threads, _) => format!("all threads of {all} wait, and each for another one"),
         _ => format!("{all} wait for one another in a circle"),
+    }
+}
+
+/// Says who waits for whom to open FIFOs, and why nobody does.
+fn one_sided(world: &World, held: &[Held<'_>]) -> String {
+    let mut sides: Vec<(String, Vec<u32>)> = Vec::new();
+    for (pid, wait) in held.iter().filter(|(_, wait)| matches!(wait.cause, Cause::Opener { .. })) {
+        let side = other_side(wait);
+        match sides.iter_mut().find(|(known, _)| *known == side) {
+            Some((_, pids)) => pids.push(*pid),
+            None => sides.push((side, vec![*pid])),
+        }
+    }
+    let wait = |pids: &[u32]| if pids.len() == 1 { "waits" } else { "wait" };
+    let all: Vec<String> = sides
+        .iter()
+        .map(|(side, pids)| format!("{} {} for {side}", names(world, pids.iter().copied()), wait(pids)))
+        .collect();
+    let all = listed(all, "and");
+    match late_reader(held) {
+        Some(((_, wait), reader)) => {
+            format!(
+                "{all}; {}, which has {} among its arguments, first waits for {}",
+                name(world, reader),
+                wait.object.as_deref().unwrap_or_default(),
+                awaited(world, reader)
+            )
+        }
+        None => {
+            let what = if sides.len() == 1 { "it" } else { "them" };
+            format!("{all}, and nobody that runs now will open {what}")
+        }
+    }
+}
+
+/// Returns one that opens a FIFO for writing, and the process that has the FIFO among its arguments, most likely to read it, but
+/// waits for something else first.
+fn late_reader<'h, 'w>(held: &'h [Held<'w>]) -> Option<(&'h Held<'w>, u32)> {
+    held.iter().find_map(|one| match one.1.cause {
+        Cause::Opener { for_writing: true, removed: false } => Some((one, *one.1.named_by.first()?)),
+        _ => None,
+    })
+}
+
+/// Returns what a process waits for, as the object of a sentence.
+fn awaited(world: &World, pid: u32) -> String {
+    let tasks = world.processes.get(&pid).map_or(&[][..], |process| &process.tasks);
+    match tasks.first().map(|task| &task.wait) {
+        Some(wait) if matches!(wait.cause, Cause::Opener { .. }) => other_side(wait),
+        Some(wait) if !wait.by.is_empty() => names(world, wait.by.iter().map(|holder| holder.pid)),
+        _ => "something else".to_owned(),
     }
 }
 
@@ -237,6 +283,17 @@ fn before_reader(world: &World, shell: u32, (opener, wait): Held<'_>) -> Option<
     ))
 }
 
+/// Returns what helps if the reader of a FIFO waits for something else before it opens it.
+fn read_at_once(world: &World, (opener, wait): &Held<'_>, reader: u32) -> Option<String> {
+    let path = pelton_record::typed(&[wait.object.clone()?]);
+    Some(format!(
+        "in the command of {}, write `<(pelton buffer < {path})` in place of {path} (bash, zsh): then it is opened and read at once, \
+         and {} goes on; or put what one of them is to read into a file",
+        name(world, reader),
+        name(world, *opener),
+    ))
+}
+
 /// Returns one remedy.
 pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
     let find = |test: fn(&Cause) -> bool| held.iter().find(|(_, wait)| test(&wait.cause)).copied();
@@ -262,6 +319,9 @@ pub fn cure(world: &World, kind: Kind, held: &[Held<'_>]) -> Option<String> {
         }
         Kind::BothEmpty | Kind::HeldOpen => end_of_file(world, kind, held)?,
         Kind::FifoOneSided => {
+            if let Some((opener, reader)) = late_reader(held) {
+                return read_at_once(world, opener, reader);
+            }
             let opener = find(|c| matches!(c, Cause::Opener { .. }))?;
             beside_opener(world, held, opener).or_else(|| open_other_side(opener.1))?
         }

@@ -11,6 +11,7 @@ use pelton_sys::file_locks::{self, Blocked};
 use pelton_sys::{other_process, procfs};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What a poll with a time-out counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,8 +301,12 @@ impl<'w> Resolver<'w> {
         let start = descriptors::working_directory(pid).filter(|_| directory < 0);
         let path =
             start.map_or(fifo.path.clone(), |start| start.join(&fifo.path).to_string_lossy().into_owned());
-        let by = self.might_open(pid, process).into_iter().map(|pid| Holder { pid, fd: None }).collect();
-        Wait { object: Some(path), by, ..Wait::simple(Cause::Opener { for_writing, removed: false }) }
+        let might_open = self.might_open(pid, process);
+        let named_by =
+            might_open.iter().copied().filter(|&one| has_argument(one, Path::new(&path))).collect();
+        let by = might_open.into_iter().map(|pid| Holder { pid, fd: None }).collect();
+        let wait = Wait::simple(Cause::Opener { for_writing, removed: false });
+        Wait { object: Some(path), by, named_by, ..wait }
     }
 
     /// Any process may open a FIFO. The most likely ones belong to the same job: the same process group, and
@@ -325,6 +330,13 @@ impl<'w> Resolver<'w> {
         found.dedup();
         found
     }
+}
+
+/// Whether a process has this file among its arguments.
+fn has_argument(pid: u32, file: &Path) -> bool {
+    let words = pelton_sys::processes::command_line(pid);
+    let start = descriptors::working_directory(pid).unwrap_or_default();
+    words.iter().skip(1).any(|word| start.join(word) == file)
 }
 
 /// Returns `name`, as `pid` sees it, as a path for this process: root and working directory of `pid` may

@@ -108,12 +108,14 @@ pub struct Wait {
     pub by: Vec<Holder>,
     /// For an open FIFO: the processes that might open its other side as well.
     pub openers: Vec<u32>,
+    /// For a FIFO that no process has opened: those of `by` that have it among their arguments.
+    pub named_by: Vec<u32>,
 }
 
 impl Wait {
     /// Makes a wait that no other process can end, or none.
     pub fn simple(cause: Cause) -> Self {
-        Wait { cause, fd: None, object: None, by: Vec::new(), openers: Vec::new() }
+        Wait { cause, fd: None, object: None, by: Vec::new(), openers: Vec::new(), named_by: Vec::new() }
     }
 
     /// Removes `pid` if others could end the wait too.

@@ -1,8 +1,9 @@
-//! top-k: `sort | head -n K`, `sort | tail -n K` → only about K lines are kept.
+//! top-k: `sort | head -n K`, `sort | tail -n K`, `sort | sed Kq`, `sort | awk 'NR <= K'` → only about K lines are kept.
 //!
 //! **Proof.** head prints the first K lines of sort's output. A line with K lines before it cannot be among
 //! them, whatever follows; ties are broken as in sort, by the same code. tail prints the first K of the opposite order,
-//! from the last to the first: where lines that compare equal are identical, no tie is left.
+//! from the last to the first: where lines that compare equal are identical, no tie is left. Others state that the first K
+//! lines determine all that they do (`needed_lines`): they are given no more.
 //!
 //! **Conditions.** head counts lines, from the beginning, with sort's terminator; at most as many as
 //! [`TopK::new`] allows; no `-g`, whose NaNs only the real sort can order. That SIGPIPE would end sort shows
@@ -28,15 +29,19 @@ enum Place {
 
 fn rewrite(sort: &Node, other: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let options = site.sort_options(sort)?;
-    let kept = match (site.args_of(other, "head"), site.args_of(other, "tail")) {
-        (Some(args), _) => first_lines(args),
-        (_, Some(args)) => last_lines(other, args)?,
-        _ => return None,
+    let (kept, only_cuts) = match (site.args_of(other, "head"), site.args_of(other, "tail")) {
+        (Some(args), _) => (first_lines(args), true),
+        (_, Some(args)) => (last_lines(other, args)?, true),
+        _ => (Ok(needed_lines(other)?), false),
     };
     Some(kept.and_then(|kept| join(options?, kept)).map(|(work, lines)| {
         let best = if lines == 1 { "best line is".to_owned() } else { format!("best {lines} lines are") };
         let gain = format!("only the {best} kept, and little else is compared");
-        Rewrite::one(sort.with(other, work, Some(cost::TOP_K_NS_PER_BYTE)), gain)
+        let cost = Some(cost::TOP_K_NS_PER_BYTE);
+        match only_cuts {
+            true => Rewrite::one(sort.with(other, work, cost), gain),
+            false => Rewrite { nodes: vec![sort.replaced(work, cost), other.clone()], gain },
+        }
     }))
 }
 
@@ -48,6 +53,12 @@ fn first_lines(head: &[Vec<u8>]) -> Accept<Kept> {
         Some((lines, end)) => Ok((Place::First, lines, end)),
         None => Declined::because("head does not just print the first so many lines"),
     }
+}
+
+/// `None`: it may need all lines, or does not read sort.
+fn needed_lines(other: &Node) -> Option<Kept> {
+    let facts = &other.own_command().filter(|_| other.reads_pipe())?.facts;
+    Some((Place::First, facts.input.needed_lines?, facts.record_end))
 }
 
 /// `None`: tail does not count lines from the end.
@@ -88,6 +99,15 @@ mod tests {
         assert_eq!(plan_text("sort -rn f | head"), "native { [the first 10 lines in order] < f }");
         assert_eq!(plan_text("sort -k2 f | tail -n 3"), "native { [the last 3 lines in order] < f }");
         assert_eq!(plan_text("cat f | sort | head -n 3"), "native { [the first 3 lines in order] < f }");
+        for (text, lines, rest) in [
+            ("sort f | sed 3q", 3, "sed 3q"),
+            ("sort f | sed -n '2{p;q}'", 2, "sed -n '2{p;q}'"),
+            ("sort f | sed '5,$d'", 4, "sed '5,$d'"),
+            ("sort -rn f | awk 'NR<=5{print$1}'", 5, "awk 'NR<=5{print$1}'"),
+        ] {
+            let plan = format!("native {{ [the first {lines} lines in order] < f ; {rest} }}");
+            assert_eq!(plan_text(text), plan);
+        }
         assert_eq!(
             plan_text("tr -cs A-Za-z '\\n' < f | tr A-Z a-z | sort | uniq -c | sort -rn | head"),
             "native { tr -cs A-Za-z '\\n' ; tr A-Z a-z ; [sort the distinct lines] ; [the first 10 lines in order] }"
@@ -111,6 +131,9 @@ mod tests {
         assert_eq!(reasons("sort f | tr a b | head", "top-k"), [""; 0]);
         assert_eq!(reasons("sort f | tail -n +3", "top-k"), [""; 0]);
         assert_eq!(reasons("sort f | tail -c 3", "top-k"), [""; 0]);
+        assert_eq!(reasons("sort f | sed -n '3p;$p'", "top-k"), [""; 0]);
+        assert_eq!(reasons("sort f | awk 'NR<=3' g", "top-k"), [""; 0]);
+        assert_eq!(reasons("sort f | awk 'NR<=3;END{print NR}'", "top-k"), [""; 0]);
         for (text, reason) in [
             ("sort f | tail -v", "a header"),
             ("sort -z f | tail", "they end lines differently"),
@@ -123,6 +146,9 @@ mod tests {
     #[test]
     fn under_pipefail_the_status_of_sort_shows() {
         assert_eq!(under_pipefail("sort f | head"), "native { sort f } | head");
+        assert_eq!(under_pipefail("sort f | sed 3q"), "native { sort f } | sed 3q");
+        let reads_all = "native { [the first 3 lines in order] < f ; awk 'NR<=3' }";
+        assert_eq!(under_pipefail("sort f | awk 'NR<=3'"), reads_all);
     }
 
     #[test]
@@ -133,6 +159,11 @@ mod tests {
             "sort -n f | head -n 2",
             "sort -k2 -s f | head -n 100",
             "sort -r f | head -n 1",
+            "sort f g | sed -n '2{p;q}'",
+            "sort -n f | sed 3q",
+            "sort f | sed '2,$d;s/a/b/'",
+            "sort -u f | awk 'NR<=2{print$1}'",
+            "sort f g | awk '1;NR==3{exit}'",
             "sort f g | tail -n 2",
             "sort -u f | tail -3",
             "sort -rn -k2 f g | tail",
