@@ -45,6 +45,12 @@ const SHORT: &str = "{ for i in 1 2 3 4 5; do echo \"line 1 $i\"; sleep .07; don
 const LONG: &str =
     "{ for i in $(seq 500); do printf 'line 1 %700d\\n' $i; sleep .02; done && echo all >&2; }";
 
+/// Prints slowly, and notes how far it gets.
+const NOTING: &str =
+    "{ for i in 1 2 3 4; do echo $i > far; echo \"line 1 $i\"; sleep .15; done; echo all > far; }";
+/// Commands that write at once and could be left out, if only the output mattered.
+const LEFT_OUT: [&str; 3] = ["cat", "cat - /dev/null", "head -n 4"];
+
 fn output(program: &str, args: &[&str]) -> Output {
     let dir = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(program);
@@ -90,6 +96,32 @@ fn a_writer_of_little_gets_to_its_end() {
 fn a_writer_of_much_is_ended() {
     assert_eq!(differences(&texts(LONG, &WHOLE), false), [""; 0]);
     assert_eq!(differences(&texts(LONG, &AT_ONCE), false), [""; 0]);
+}
+
+/// A command that writes at once takes one more line than its reader.
+#[test]
+fn a_writer_gets_to_the_same_line() {
+    let mut all: Vec<String> =
+        [&AT_ONCE[..4], &LEFT_OUT].concat().iter().flat_map(|one| texts(NOTING, &[one])).collect();
+    // Where the reader is a process, a pass of several such commands ends with it.
+    for filter in ["cat | cat", "cat -n | cat"] {
+        all.extend(["head -n 1", "sed 1q"].map(|reader| format!("{NOTING} | {filter} | {reader}")));
+    }
+    let all: Vec<String> = all.iter().map(|text| format!("{text}; cat far")).collect();
+    assert_eq!(differences(&all, false), [""; 0]);
+}
+
+/// A writer that prints until it is answered: what the commands would write at once is not kept for the sake of larger pieces.
+#[test]
+fn what_is_written_at_once_does_not_wait() {
+    for filter in ["sed -u s/l/x/", "cat -n", "cat -A | cat"] {
+        let text = format!(
+            "{{ until [ -e answer ]; do echo line; n=$((n + 1)); sleep .02; done; echo $n > lines; }} | {filter} \
+             | {{ read -r line; touch answer; cat > rest; }}; [ $(cat lines) -lt 200 ]"
+        );
+        let pelton = output(env!("CARGO_BIN_EXE_pelton"), &["run", "--", &text]);
+        assert!(pelton.status.success(), "{filter}: {pelton:?}");
+    }
 }
 
 #[test]

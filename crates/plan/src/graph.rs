@@ -59,7 +59,7 @@ impl Candidate {
 }
 
 /// The context of the pipeline.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// `set -o pipefail`: whether the status of every stage counts, not only the last one's.
     pub pipefail: bool,
@@ -67,6 +67,42 @@ pub struct Surroundings {
     pub ignores_sigpipe: bool,
     /// Whether the last stage writes to a pipe or socket that was inherited: its reader, which is not seen, may leave early.
     pub prints_to_a_stranger: bool,
+    /// Whether the first stage reads a pipe or socket that was inherited: its writer is not seen.
+    pub reads_a_stranger: bool,
+}
+
+/// Programs that do nothing but print, whatever their arguments: they may end sooner than from the shell.
+const ONLY_PRINT: [&str; 8] = ["cat", "dmesg", "grep", "journalctl", "seq", "tail", "yes", "zcat"];
+
+impl Surroundings {
+    /// Whether a program that pelton does not know feeds the stage of this number: it may do other things than print, and can
+    /// tell how long it is read.
+    pub fn is_fed_by_a_stranger(&self, stages: &[StageNote], stage: usize) -> bool {
+        let decides = stages[..stage].iter().rev().find(|stage| {
+            let only_prints = stage.equals.is_some() || ONLY_PRINT.contains(&stage.name.as_str());
+            stage.blocks_until_eof == Some(true) || !only_prints
+        });
+        decides.map_or(self.reads_a_stranger, |stage| stage.blocks_until_eof != Some(true))
+    }
+}
+
+/// Whether one of these stages may have read enough before the end of what the first one reads.
+pub fn may_have_enough(stages: &[StageNote]) -> bool {
+    up_to_the_end(stages).iter().any(|stage| stage.ends_when_enough)
+}
+
+/// Whether that may be, or one of them is a program of which nothing is known.
+pub(crate) fn may_leave_early(stages: &[StageNote]) -> bool {
+    let may = |stage: &StageNote| {
+        stage.ends_when_enough || stage.equals.is_none() && stage.blocks_until_eof != Some(true)
+    };
+    up_to_the_end(stages).iter().any(may)
+}
+
+/// Returns the stages up to the first one that prints only when its input has ended: those behind it stop nobody before.
+fn up_to_the_end(stages: &[StageNote]) -> &[StageNote] {
+    let last = stages.iter().position(|stage| stage.blocks_until_eof == Some(true));
+    &stages[..last.map_or(stages.len(), |last| last + 1)]
 }
 
 /// Which rules and kernels are enabled, by name (`--without NAME`, `--only NAME`).

@@ -30,7 +30,9 @@ mod verdict;
 pub use advice::{ON_MAKE, is_make};
 pub use estimate::Estimate;
 pub use explain::Drawing;
-pub use graph::{Candidate, Decision, Outcome, Planned, Segment, StageNote, Surroundings, Switches};
+pub use graph::{
+    Candidate, Decision, Outcome, Planned, Segment, StageNote, Surroundings, Switches, may_have_enough,
+};
 pub use node::{MakeKernel, Node, Resume, Work};
 pub use pelton_commands::cost::Rate;
 pub use plan::{Named, describe_names, list_names, plan};

@@ -29,11 +29,7 @@ fn planned_with(
     switches: &Switches,
 ) -> Planned {
     let candidates = candidates(text, &locale, of_family);
-    plan(
-        candidates,
-        &Surroundings { pipefail, ignores_sigpipe: false, prints_to_a_stranger: false },
-        switches,
-    )
+    plan(candidates, &Surroundings { pipefail, ..Surroundings::default() }, switches)
 }
 
 /// Parses a pipeline: stages between ` | `, words between blanks, single-quoted if needed; `< f` and `> f` at
@@ -83,7 +79,8 @@ pub(crate) fn under_pipefail(text: &str) -> String {
 pub(crate) fn without_sigpipe(text: &str, prints_to_a_stranger: bool) -> String {
     let locale = Locale::C;
     let candidates = candidates(text, &locale, Implementation::tested);
-    let surroundings = Surroundings { pipefail: false, ignores_sigpipe: true, prints_to_a_stranger };
+    let surroundings =
+        Surroundings { ignores_sigpipe: true, prints_to_a_stranger, ..Surroundings::default() };
     text_of(&plan(candidates, &surroundings, &Switches::default()))
 }
 

@@ -38,6 +38,9 @@ const EARLY_LINES: usize = 1 << 11;
 const EARLY_NEW_PERCENT_MAX: usize = 92;
 /// Lines per evaluation of counting.
 const TRIAL_LINES: usize = 1 << 14;
+/// How often each distinct line has to come, on average, for counting to go on while many lines are new: as often as the known
+/// length of the input lets expect.
+const REPEATS_MIN: f64 = 8.0;
 /// After this many lines counting is final: a switch would list them all.
 const TRUSTED_LINES: usize = 1 << 22;
 /// Fewer bytes are listed where only the lines tell whether counting is right: asking needs all of a locale's
@@ -85,25 +88,50 @@ struct Trial {
     was_judged_early: bool,
     judged_lines: usize,
     judged_distinct: usize,
+    /// Lines before the next evaluation, if more than [`TRIAL_LINES`].
+    waits_for_lines: usize,
 }
 
 impl Trial {
-    /// Whether nearly all lines at the beginning are new, or more than half of those since the last evaluation.
-    fn failed(&mut self, distinct: usize) -> bool {
+    /// Whether nearly all lines at the beginning are new, or more than half of those since the last evaluation, and the input
+    /// is not so long that they will come again.
+    fn failed(&mut self, table: &Table, expected_lines: usize) -> bool {
+        let distinct = table.len();
         if !self.was_judged_early && self.lines >= EARLY_LINES {
             self.was_judged_early = true;
             if distinct * 100 > self.lines * EARLY_NEW_PERCENT_MAX {
-                return true;
+                return !will_repeat(table, expected_lines);
             }
         }
         let lines = self.lines - self.judged_lines;
-        if lines < TRIAL_LINES || self.lines > TRUSTED_LINES {
+        if lines < TRIAL_LINES.max(self.waits_for_lines) || self.lines > TRUSTED_LINES {
             return false;
         }
         let new = distinct - self.judged_distinct;
         (self.judged_lines, self.judged_distinct) = (self.lines, distinct);
-        new * 2 > lines
+        if new * 2 <= lines {
+            return false;
+        }
+        // Asking takes time in proportion to the table.
+        self.waits_for_lines = self.lines;
+        !will_repeat(table, expected_lines)
     }
+}
+
+/// Whether each distinct line will come often in so many lines, judged by those that came once and twice. The number of distinct
+/// lines, of which some are yet to come, is Chao's estimate ("Nonparametric estimation of the number of classes in a
+/// population", 1984).
+fn will_repeat(table: &Table, expected_lines: usize) -> bool {
+    let (mut once, mut twice) = (0.0, 0.0);
+    for count in table.counts() {
+        match count {
+            1 => once += 1.0,
+            2 => twice += 1.0,
+            _ => {}
+        }
+    }
+    let distinct = table.len() as f64 + once * (once - 1.0) / (2.0 * (twice + 1.0));
+    distinct * REPEATS_MIN <= expected_lines as f64
 }
 
 impl Collector {
@@ -261,7 +289,8 @@ impl Collector {
                 let count = table.add_lines(text, mean);
                 self.length.saw(text.len(), count);
                 trial.lines += count;
-                if trial.failed(table.len()) {
+                let expected_lines = self.expected_bytes / mean.max(1);
+                if trial.failed(table, expected_lines) {
                     self.give_up_counting();
                 }
             }
@@ -428,7 +457,8 @@ impl Collector {
         let collector = Collector::new(self.order.clone(), self.terminator, self.unique);
         let place = self.place.as_ref().map(|place| place.share(SHARES));
         let held = place.as_ref().map(|place| Holding::none(&place.storage));
-        Some(Collector { run_bytes: self.run_bytes, place, held, is_peer: true, ..collector })
+        let (run_bytes, expected_bytes) = (self.run_bytes, self.expected_bytes);
+        Some(Collector { run_bytes, place, held, is_peer: true, expected_bytes, ..collector })
     }
 
     /// Merges the lines of another collector.

@@ -7,8 +7,7 @@
 //!
 //! **Conditions.** A later stage reads cat's output; a final cat stays, so that the status is its own.
 //! Several files only for kernels that take blocks cut anywhere: a line may begin in one file and end in the
-//! next. If a file cannot be opened, no segment runs natively, and cat itself reports it. A cat between a process and a
-//! command that may end early stays: it takes one more block, and the process can tell.
+//! next. If a file cannot be opened, no segment runs natively, and cat itself reports it.
 
 use super::{Rewrite, Rule, Site};
 use crate::node::Node;
@@ -23,10 +22,6 @@ fn rewrite(cat: &Node, next: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     }
     // The pipeline's standard input may be a file, which must not show.
     let from_pipe = cat.reads_pipe() && cat.stages.start > 0;
-    let stops_early = next.own_command().is_some_and(|command| command.facts.stops_early());
-    if stops_early && site.is_fed_by_a_process(cat) {
-        return None;
-    }
     let node = Node {
         stages: cat.stages.start..next.stages.end,
         inputs: cat.inputs.clone(),

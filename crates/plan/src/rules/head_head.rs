@@ -5,7 +5,7 @@
 //! of the first shows only under pipefail, where neither runs natively.
 //!
 //! **Conditions.** Both count lines from the beginning, of one input, without a header, with the same
-//! terminator. A process feeds the first one only if that prints no more than the second one.
+//! terminator.
 
 use super::{Rewrite, Rule, Site};
 use crate::node::Node;
@@ -24,9 +24,6 @@ fn rewrite(first: &Node, second: &Node, site: &Site) -> Option<Accept<Rewrite>> 
         }
         (Some((count, _)), Some((other_count, _))) => {
             let stages = first.stages.start..second.stages.end;
-            if count > other_count && site.is_fed_by_a_process(first) {
-                return Some(Declined::because("the first one reads on, and what feeds it can tell"));
-            }
             let decisive = if count <= other_count { first } else { second };
             let Node { inputs, as_pipe, .. } = first.clone();
             // The second one gets no file name, so it must not print one: it does not.
@@ -59,7 +56,7 @@ mod tests {
             ("head -v -n 5 f | head -n 1", plain),
             ("head -n 5 f g | head -n 1", plain),
             ("head -n 5 f | head -n 1 -v", plain),
-            ("nosuch | head -n 5 | head -n 1", "the first one reads on, and what feeds it can tell"),
+            ("nosuch | head -n 5 | head -n 1", "what feeds it can tell how long each of them reads"),
             ("head -z -n 5 f | head -n 1", "they end lines differently"),
         ] {
             assert_eq!(reasons(text, "head-head"), [reason], "{text}");

@@ -3,9 +3,9 @@
 //! Every rule looks at two adjacent nodes in a segment and merges them, or says why not. A rule must be right
 //! for any data: same bytes, same status of every stage, no output on standard error.
 
-use crate::graph::{Decision, Outcome, StageNote, Surroundings};
+use crate::graph::{Decision, Outcome, StageNote, Surroundings, may_leave_early};
 use crate::node::{Node, Resume, Work};
-use pelton_commands::{Accept, Context, Input, Locale, SortOptions, UniqOptions};
+use pelton_commands::{Accept, Context, Declined, Input, Locale, SortOptions, UniqOptions};
 use pelton_stream::Framing;
 
 /// A rewrite of two adjacent nodes.
@@ -50,10 +50,18 @@ impl Site {
         node.label(|stage| &self.stages[stage].shown)
     }
 
-    /// Whether a process feeds a node: it can tell how long the node reads.
-    pub fn is_fed_by_a_process(&self, node: &Node) -> bool {
-        let feeder = node.stages.start.checked_sub(1);
-        node.reads_pipe() && feeder.is_some_and(|stage| self.stages[stage].equals.is_none())
+    /// Declines to make one node of several, if a program that pelton does not know feeds them and one of them or of those behind
+    /// may end early: each command takes a buffer more before the one in front of it notices, and the program can tell.
+    fn as_many_buffers(&self, first: &Node, rewrite: Rewrite) -> Accept<Rewrite> {
+        let (stages, start) = (&self.stages, first.stages.start);
+        let reads_it = first.inputs.contains(&Input::Stdin) && rewrite.nodes.len() == 1;
+        if reads_it
+            && may_leave_early(&stages[start..])
+            && self.surroundings.is_fed_by_a_stranger(stages, start)
+        {
+            return Declined::because("what feeds it can tell how long each of them reads");
+        }
+        Ok(rewrite)
     }
 
     /// Returns the locale of a stage, if its command was understood.
@@ -151,6 +159,7 @@ pub fn apply(rule: &Rule, nodes: &mut Vec<Node>, site: &Site) -> Vec<Decision> {
         let made = (rule.rewrite)(&nodes[at], &nodes[at + 1], site);
         let made =
             made.map(|made| made.and_then(framed).and_then(|made| same_lines(&nodes[at..at + 2], made)));
+        let made = made.map(|made| made.and_then(|made| site.as_many_buffers(&nodes[at], made)));
         let outcome = match made {
             Some(Ok(Rewrite { nodes: made, gain })) => {
                 saves_ns_per_byte = saving(&nodes[at..at + 2], &made, site);
@@ -183,7 +192,7 @@ fn saving(before: &[Node], after: &[Node], site: &Site) -> Option<f64> {
 fn same_lines(before: &[Node], rewrite: Rewrite) -> Accept<Rewrite> {
     let takes_nuls = |nodes: &[Node]| nodes.iter().any(|node| node.nul_ends_lines);
     if takes_nuls(before) && !takes_nuls(&rewrite.nodes) {
-        return pelton_commands::Declined::because("one of them takes NULs for the ends of lines");
+        return Declined::because("one of them takes NULs for the ends of lines");
     }
     Ok(rewrite)
 }
@@ -193,7 +202,7 @@ fn same_lines(before: &[Node], rewrite: Rewrite) -> Accept<Rewrite> {
 fn framed(rewrite: Rewrite) -> Accept<Rewrite> {
     let node = &rewrite.nodes[0];
     if node.as_pipe && node.inputs.len() > 1 && node.framing()? != Framing::Bytes {
-        return pelton_commands::Declined::because("a line may begin in one file and end in the next");
+        return Declined::because("a line may begin in one file and end in the next");
     }
     Ok(rewrite)
 }

@@ -21,7 +21,7 @@ use pelton_commands::{
     Accept, Accepted, Class, Context, Declined, Family, Implementation, Locale, Lookup, SystemLocales,
     TemporaryFiles, Tool, Unsuitable, lookup,
 };
-use pelton_plan::{Candidate, Planned, Segment, StageNote, Switches};
+use pelton_plan::{Candidate, Planned, Segment, Switches};
 use pelton_syntax::{Command as SyntaxCommand, Dialect, Redirect, RedirectKind};
 use pelton_sys::spawn::{Action, Child, Exec};
 use pelton_sys::{limits, machine, scratch, startup};
@@ -103,9 +103,6 @@ pub(crate) fn candidates(
     understood.map(|(at, stage)| understand(stage, position(at), around, detector).0).collect()
 }
 
-/// Commands that do nothing but print, whatever their arguments: they may end sooner than from the shell.
-const ONLY_PRINT: [&str; 8] = ["cat", "dmesg", "grep", "journalctl", "seq", "tail", "yes", "zcat"];
-
 /// Plans one pipeline for native running.
 pub fn plan_pipeline(
     stages: &[StagePlan],
@@ -146,6 +143,8 @@ pub fn plan_pipeline(
         ignores_sigpipe,
         prints_to_a_stranger: last
             .is_some_and(|last| files::prints_to_a_stranger(&last.redirections, position(stages.len() - 1))),
+        reads_a_stranger: accepted[0].as_ref().is_some_and(|first| first.files.reads_a_stream())
+            && !files::inherits_a_terminal(),
     };
     let mut planned = pelton_plan::plan(candidates, &surroundings, switches);
     planned.input_bytes = input_bytes;
@@ -169,12 +168,13 @@ pub fn plan_pipeline(
                     Some(native) => {
                         let rows = nodes.iter().map(|node| RowNote::of(node, &planned)).collect();
                         let into_pipe = range.end < stages.len() || files::inherits_a_pipe();
-                        let outlives_readers = !shows_early_ends && is_fed_by_a_stranger(&planned, &native);
+                        let outlives_readers = !shows_early_ends
+                            && surroundings.is_fed_by_a_stranger(&planned.stages, range.start);
                         let ends_show =
                             shows_early_ends && native.last().standard_output == StandardOutput::Buffered;
                         let holds_back =
                             into_pipe && (ends_show || outlives_readers && native.keeps_output());
-                        let reads_at_most = may_have_enough(&planned.stages[range.clone()])
+                        let reads_at_most = pelton_plan::may_have_enough(&planned.stages[range.clone()])
                             .then(|| native.members[0].pipe_read_bytes);
                         let mut native =
                             Native { rows, holds_back, reads_at_most, outlives_readers, ..native };
@@ -444,26 +444,6 @@ fn command_of(
     let native =
         NativeStage { caller, exec: Some(exec), starts, itself, redirections, pipe_read_bytes, files };
     Ok((accepted, native))
-}
-
-/// Whether a program that pelton does not know feeds the segment: it may do other things than print, and SIGPIPE ends it.
-fn is_fed_by_a_stranger(planned: &Planned, native: &Native) -> bool {
-    let inherits = || files::inherits_a_stream() && !files::inherits_a_terminal();
-    let mut before = planned.stages[..native.stages.start].iter().rev();
-    if before.len() == 0 {
-        return native.reads_a_stream() && !files::inherits_a_terminal();
-    }
-    let decides = before.find(|stage| {
-        let only_prints = stage.equals.is_some() || ONLY_PRINT.contains(&stage.name.as_str());
-        stage.blocks_until_eof == Some(true) || !only_prints
-    });
-    decides.map_or_else(inherits, |stage| stage.blocks_until_eof != Some(true))
-}
-
-/// Whether one of a segment's stages may have read enough before the end of the segment's input.
-fn may_have_enough(stages: &[StageNote]) -> bool {
-    let until = stages.iter().position(|stage| stage.blocks_until_eof == Some(true)).unwrap_or(stages.len());
-    stages[..until].iter().any(|stage| stage.ends_when_enough)
 }
 
 /// Accepts a builtin of the shell. Its output must go into a pipe: its error messages for anything else name

@@ -66,6 +66,11 @@ impl Files {
         let sum: u64 = self.sources.iter().map(bytes).sum::<Option<u64>>()?;
         (sum > 0).then_some(sum)
     }
+
+    /// Whether one of its inputs is no regular file.
+    pub(super) fn reads_a_stream(&self) -> bool {
+        self.sources.iter().any(|source| !source.is_regular())
+    }
 }
 
 /// Opens a stage's inputs and checks its outputs.
@@ -317,11 +322,6 @@ pub fn may_be_refused(own: &[Redirection], position: Position, limit_bytes: u64)
 /// later ones after it.
 pub(super) fn inherits_a_pipe() -> bool {
     inherited_file(std::io::stdout().as_fd()).is_some_and(|file| file.file_type().is_fifo())
-}
-
-/// Whether the standard input of the whole run is a pipe, a socket or a device.
-pub(super) fn inherits_a_stream() -> bool {
-    inherited_file(std::io::stdin().as_fd()).is_some_and(|file| !file.is_file())
 }
 
 /// Whether the standard input of the whole run is a terminal.

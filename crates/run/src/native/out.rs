@@ -5,9 +5,10 @@ use pelton_commands::io_errors::{self, STDIO_BUFFER_BYTES, WriteFailure};
 use pelton_stream::{Flow, Sink};
 use pelton_sys::stdio;
 use std::fs::{File, Metadata};
-use std::io::{IoSlice, Write};
+use std::io::{IoSlice, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 /// Buffered output to a descriptor.
 pub struct Out {
@@ -20,10 +21,17 @@ pub struct Out {
     pub ignores_epipe: bool,
     /// Whether less than a buffer is written only at the end.
     pub holds_back: bool,
+    /// Whether the real commands would write all output at once.
+    pub is_unbuffered: bool,
+    /// When a wait for input began that has let out nothing yet.
+    waits_since: Option<Instant>,
     /// Whether messages are written while output is still buffered: its reader may have gone by now, which is noticed later.
     pub is_overtaken: bool,
 }
 
+/// For this long, output waits for more input. Several pieces in quick succession are written at once, as by the real commands:
+/// a reader that takes too much (`sh -c 'head -1; cat'`) can tell.
+const TRICKLE: Duration = Duration::from_millis(40);
 const OUT_BYTES: usize = 64 * 1024;
 /// At least this much is written directly: copying it would cost more than a call.
 const DIRECT_BYTES: usize = 32 * 1024;
@@ -41,6 +49,8 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
+            is_unbuffered: false,
+            waits_since: None,
             is_overtaken: false,
         }
     }
@@ -53,6 +63,8 @@ impl Out {
             written: 0,
             ignores_epipe: false,
             holds_back: false,
+            is_unbuffered: false,
+            waits_since: None,
             is_overtaken: false,
         }
     }
@@ -85,8 +97,18 @@ impl Out {
         own.zip(null.ok()).is_some_and(|(own, null)| (own.dev(), own.ino()) == (null.dev(), null.ino()))
     }
 
+    /// Returns for how long more input may be awaited before output is let out: not at all if the real commands would have
+    /// written it by now, or a person looks on.
+    pub fn patience(&mut self) -> Duration {
+        if self.is_unbuffered || self.file.as_ref().is_some_and(IsTerminal::is_terminal) {
+            return Duration::ZERO;
+        }
+        TRICKLE.saturating_sub(self.waits_since.get_or_insert_with(Instant::now).elapsed())
+    }
+
     /// Writes the buffered output before blocking on input. If it holds back, it writes whole buffers of the real command.
     pub fn let_out(&mut self) {
+        self.waits_since = None;
         if !self.holds_back {
             return self.flush();
         }
@@ -168,7 +190,7 @@ impl Out {
 
 impl Sink for Out {
     fn take(&mut self, bytes: &[u8]) -> Flow {
-        if bytes.len() >= DIRECT_BYTES {
+        if bytes.len() >= DIRECT_BYTES && !self.holds_back {
             let buffer = std::mem::take(&mut self.buffer);
             self.write_both(&buffer, bytes);
             self.buffer = buffer;
@@ -176,7 +198,7 @@ impl Sink for Out {
             return self.wanted();
         }
         if self.buffer.len() + bytes.len() > OUT_BYTES {
-            self.flush();
+            self.let_out();
         }
         self.buffer.extend_from_slice(bytes);
         self.wanted()

@@ -66,11 +66,6 @@ impl Native {
         }
     }
 
-    /// Whether the segment reads something that is no regular file.
-    pub(super) fn reads_a_stream(&self) -> bool {
-        self.members[0].files.sources.iter().any(|source| !source.is_regular())
-    }
-
     /// Whether one of its commands keeps output until a buffer is full.
     pub(super) fn keeps_output(&self) -> bool {
         self.join.is_some() || self.nodes.iter().any(|node| node.buffer_bytes > 0)

@@ -11,9 +11,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// An input that gives nothing for this long is slow.
-const TRICKLE: Duration = Duration::from_millis(40);
-
 /// One input of the first kernel.
 pub struct Source {
     pub name: Option<Vec<u8>>,
@@ -89,14 +86,16 @@ pub fn read_range(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
     }
 }
 
-/// Whether more can be read without blocking. Several pieces in quick succession do not count as slow: the
-/// real commands would write them at once, and a reader that takes too much (`sh -c 'head -1; cat'`) can
-/// tell.
+/// Whether more can be read without blocking, or comes within [`Out::patience`].
 ///
-/// Flushes what the real commands would have written by now: the writer of the input may wait for it.
+/// Lets out what the real commands would have written by now: the writer of the input may wait for it.
 pub fn comes_soon(fd: BorrowedFd<'_>, out: &mut Out) -> bool {
-    if out.held() >= STDIO_BUFFER_BYTES && !pipe::is_readable_within(fd, Duration::ZERO) {
-        out.flush();
+    if meter::reading(|| pipe::is_readable_within(fd, Duration::ZERO)) {
+        return true;
     }
-    meter::reading(|| pipe::is_readable_within(fd, TRICKLE))
+    if out.held() >= STDIO_BUFFER_BYTES {
+        out.let_out();
+    }
+    let patience = out.patience();
+    !patience.is_zero() && meter::reading(|| pipe::is_readable_within(fd, patience))
 }

@@ -56,6 +56,7 @@ impl Worker {
         let Ok(mut out) = Out::stdout() else { return 127 };
         out.ignores_epipe = self.native.last_copies;
         out.holds_back = self.native.holds_back;
+        out.is_unbuffered = !self.native.keeps_output();
         out.is_overtaken = self.native.last_overtakes;
         if self.native.outlives_readers {
             let buffers: Vec<_> = self.native.nodes.iter().map(|node| node.buffer_bytes).collect();
