@@ -30,7 +30,20 @@ const AHEAD: f64 = 0.9;
 const MEMORY: f64 = 3.0;
 
 /// Where pelton is known to be behind, and why: the job, the other program, the reason.
-const WHY: &[(&str, &str, &str)] = &[];
+const WHY: &[(&str, &str, &str)] = &[
+    ("sort lines", "parsort", NOT_WAITED_FOR),
+    ("sort by two keys", "parsort", NOT_WAITED_FOR),
+    ("sort numbers", "parsort", NOT_WAITED_FOR),
+    ("a key of JSON lines", "jaq", NO_JQ),
+    ("a key of JSON lines", "duckdb", NO_JQ),
+    ("a key of JSON lines", "polars", NO_JQ),
+    ("distinct lines, in order", "huniq", "the second thread: with `--jobs 1` user+sys are about equal"),
+    ("rearrange by groups", "hck", "the second thread: with `--jobs 1` user+sys are about equal"),
+    ("rearrange by groups", "xsv", "it looks for commas, pelton runs the expression of sed"),
+];
+const NOT_WAITED_FOR: &str =
+    "it does not wait for the sorts that it starts, so their CPU time is not counted";
+const NO_JQ: &str = "jq has no kernel; `pelton json .email`, where one may use that, takes 0.16 s";
 
 /// What a program took for a job, as it is kept between runs. Ratios are its figure by pelton's.
 struct Figures {

@@ -10,9 +10,10 @@
 //! Where keys are computed and few lines are distinct, counting them costs less than a key for each: the beginning
 //! is counted, and if that pays, so is everything.
 
+use std::any::Any;
 use std::cmp::Ordering;
 
-use pelton_stream::{Flow, Framing, Holding, Kernel, Notice, Outcome, Resources};
+use pelton_stream::{Flow, Framing, HandOver, Holding, Kernel, Notice, Outcome, Parallel, Peer, Resources};
 
 use super::engine::Engine;
 use super::item::Keyed;
@@ -49,6 +50,8 @@ pub struct TopK {
     prints_end: bool,
     /// Bytes of the beginning that were counted, until it is known whether that pays.
     trial: Option<usize>,
+    /// Whether it will be merged: it refuses lines that its pool cannot hold.
+    is_peer: bool,
     state: State,
 }
 
@@ -85,6 +88,7 @@ impl TopK {
             backward: false,
             prints_end: false,
             trial,
+            is_peer: false,
             state,
         })
     }
@@ -140,6 +144,9 @@ impl Kernel for TopK {
                 pool.push(block);
                 return Ok(Flow::More);
             }
+            if self.is_peer {
+                return Err(HandOver::at(0, "lines that are sorted rather than compared with the best ones"));
+            }
             // All of the sort as it was asked for: only it keeps equal lines in their order.
             let mut kernel = match pool.latest_first {
                 true => SortKernel::new(&opposite(&pool.options)),
@@ -166,6 +173,14 @@ impl Kernel for TopK {
                 Ok(flow)
             }
             State::Pooling(_) => Ok(Flow::More),
+        }
+    }
+
+    fn parallel(&mut self) -> Option<&mut dyn Parallel> {
+        match self.state {
+            // While it is not known whether counting pays, everything is.
+            State::Sorting(_) if self.trial.is_some() => None,
+            _ => Some(self),
         }
     }
 
@@ -224,6 +239,51 @@ impl Kernel for TopK {
     }
 }
 
+/// Where equal lines are identical, it does not show which of them is kept, so other threads may have taken it.
+impl Parallel for TopK {
+    fn fork(&mut self) -> Option<Peer> {
+        let pool = match &mut self.state {
+            State::Sorting(kernel) => return kernel.fork(),
+            State::Pooling(pool) if self.options.order().is_total() => pool,
+            State::Pooling(_) => return None,
+        };
+        let pool = Pool { bound: pool.bound.clone(), ..Pool::new(&pool.options, pool.lines) };
+        Some(Peer::of_fold(TopK {
+            options: self.options.clone(),
+            lines: self.lines,
+            resources: Resources::default(),
+            held: None,
+            backward: self.backward,
+            prints_end: false,
+            trial: None,
+            is_peer: true,
+            state: State::Pooling(Box::new(pool)),
+        }))
+    }
+
+    fn merge(&mut self, peer: Box<dyn Kernel>) {
+        let peer: Box<dyn Any> = peer;
+        match (peer.downcast::<TopK>(), &mut self.state) {
+            (Ok(peer), own) => {
+                let State::Pooling(taken) = peer.state else { return };
+                match own {
+                    State::Pooling(pool) => pool.push(&taken.arena),
+                    State::Sorting(kernel) => {
+                        // It prints nothing before the end, and keeps what goes wrong until then.
+                        let _ = kernel.push(&taken.arena, &mut Vec::new());
+                    }
+                }
+            }
+            (Err(peer), State::Sorting(kernel)) => {
+                if let Ok(peer) = peer.downcast::<SortKernel>() {
+                    kernel.merge(peer);
+                }
+            }
+            (Err(_), State::Pooling(_)) => {}
+        }
+    }
+}
+
 /// Returns the options of the opposite order.
 fn opposite(options: &SortOptions) -> SortOptions {
     let mut opposite = SortOptions { reverse: !options.reverse, ..options.clone() };
@@ -262,7 +322,7 @@ struct Pool {
 }
 
 /// The last of the best K lines so far: a line that does not come before it is dropped.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Bound {
     line: Vec<u8>,
     key: Vec<u8>,
@@ -401,5 +461,63 @@ impl Bound {
     fn compare(&self, line: &Judged<'_>, order: &LineOrder) -> Ordering {
         let last = Judged { line: &self.line, key: &self.key, window: self.window };
         order.compare(&last, line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, Family, Implementation, Locale};
+
+    fn options(args: &[&str]) -> SortOptions {
+        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.as_bytes().to_vec()).collect();
+        let implementation = Implementation::tested(Family::GnuCoreutils);
+        SortOptions::parse(&args, &Context { locale: Locale::C, implementation }).expect("options of sort")
+    }
+
+    fn printed(mut kernel: TopK) -> Vec<u8> {
+        let mut out = Vec::new();
+        while kernel.finish(&mut out).expect("it sorts") == Flow::More {}
+        out
+    }
+
+    fn push(kernel: &mut dyn Kernel, block: &[u8]) {
+        kernel.push(block, &mut Vec::new()).expect("it has room");
+    }
+
+    /// Blocks go to a kernel and two peers in turns, some before the peers are there.
+    #[test]
+    fn peers_find_the_same_lines() {
+        let lines: Vec<String> =
+            (0..60_000_u64).map(|n| format!("{} {}\n", n * 7919 % 10_007, n * n % 101)).collect();
+        let blocks: Vec<String> = lines.chunks(700).map(<[String]>::concat).collect();
+        for args in [&[][..], &["-r"], &["-u"], &["-k2,2"], &["-n"], &["-k2,2n"], &["-rn", "-k1,1"]] {
+            for (count, last) in [(1, false), (10, false), (2500, false), (7, true), (8, true)] {
+                let make = || match last {
+                    true => TopK::last(&options(args), count),
+                    false => TopK::new(&options(args), count),
+                };
+                let mut alone = make().expect("a kernel");
+                blocks.iter().for_each(|block| push(&mut alone, block.as_bytes()));
+                let mut first = make().expect("a kernel");
+                let (before, behind) = blocks.split_at(blocks.len() / 2);
+                before.iter().for_each(|block| push(&mut first, block.as_bytes()));
+                let mut peers = Vec::new();
+                while let (Some(shared), true) = (first.parallel(), peers.len() < 2) {
+                    let Some(peer) = shared.fork() else { break };
+                    peers.push(peer.kernel);
+                }
+                for (at, block) in behind.iter().enumerate() {
+                    match peers.get_mut(at % 3) {
+                        Some(peer) => push(peer.as_mut(), block.as_bytes()),
+                        None => push(&mut first, block.as_bytes()),
+                    }
+                }
+                for peer in peers {
+                    first.parallel().expect("it forked").merge(peer);
+                }
+                assert!(printed(first) == printed(alone), "{args:?} {count} {last}");
+            }
+        }
     }
 }
