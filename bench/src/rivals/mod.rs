@@ -37,7 +37,11 @@ const WHY: &[(&str, &str, &str)] = &[
     ("a key of JSON lines", "jaq", NO_JQ),
     ("a key of JSON lines", "duckdb", NO_JQ),
     ("a key of JSON lines", "polars", NO_JQ),
-    ("distinct lines, in order", "huniq", "the second thread: with `--jobs 1` user+sys are about equal"),
+    (
+        "distinct lines, in order",
+        "huniq",
+        "it keeps hashes of the lines and not the lines: two with one hash are one to it",
+    ),
     ("rearrange by groups", "hck", "the second thread: with `--jobs 1` user+sys are about equal"),
     ("rearrange by groups", "xsv", "it looks for commas, pelton runs the expression of sed"),
 ];
