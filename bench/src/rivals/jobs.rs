@@ -213,7 +213,7 @@ pub const JOBS: &[Job] = &[
             ),
             (
                 "frawk",
-                r#"frawk -Binterp '$9 >= 400 {n[$7]++; b[$7] += int($10)} END {for (p in n) print n[p], b[p], p}' log | sort -k1,1rn -k3 | head -n 20 > out"#,
+                r#"frawk -Binterp 'int($9) >= 400 {n[$7]++; b[$7] += int($10)} END {for (p in n) print n[p], b[p], p;}' log | sort -k1,1rn -k3 | head -n 20 > out"#,
             ),
             (
                 "mlr",
