@@ -219,6 +219,9 @@ const FIRST_LINES: &[&str] = &[
     "gawk 'NR == 2 { print; exit 3 }'",
     "mawk 'NR > 2 { exit } { print NR, $0 }'",
     "original-awk 'NR == 2, NR == 4'",
+    "awk 'NR == 4 { next } NR == 2, NR == 4'",
+    "mawk 'NR == 0 { exit } NR > 1'",
+    "awk 'NR == 3 { next } NR <= 4 { print NR; next } NR == 1'",
 ];
 
 /// Difficult environments: few descriptors, a small stack, small files (with the fatal signal, and without),

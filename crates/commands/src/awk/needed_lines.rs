@@ -11,10 +11,10 @@ pub(super) fn needed_lines(program: &Program) -> Option<u64> {
     if !program.end.is_empty() || any_expr(program, changes_records) {
         return None;
     }
-    let bounded: Option<Vec<u64>> = program.rules.iter().map(|rule| last(&rule.pattern)).collect();
-    let bounded = bounded.and_then(|bounds| bounds.into_iter().max());
     let skips =
         any_statement(program, |statement| matches!(statement, Statement::Next | Statement::NextFile));
+    let bounded: Option<Vec<u64>> = program.rules.iter().map(|rule| last(&rule.pattern, skips)).collect();
+    let bounded = bounded.and_then(|bounds| bounds.into_iter().max());
     let ends = program.rules.iter().filter_map(ends_at).min().filter(|_| !skips);
     bounded.into_iter().chain(ends).min().filter(|lines| *lines > 0)
 }
@@ -28,13 +28,14 @@ fn changes_records(expr: &Expr) -> bool {
     }
 }
 
-/// Returns the last record for which a pattern can hold.
-fn last(pattern: &Pattern) -> Option<u64> {
+/// Returns the last record for which a pattern can hold. `skips`: a rule may not be asked about some record, perhaps the end of
+/// its range.
+fn last(pattern: &Pattern, skips: bool) -> Option<u64> {
     match pattern {
         Pattern::Always => None,
         Pattern::When(expr) => last_true(expr),
         Pattern::Range(from, to) => match (only(from), only(to)) {
-            (Some(from), Some(to)) if from <= to => Some(to),
+            (Some(from), Some(to)) if from == to || from < to && !skips => Some(to),
             _ => None,
         },
     }
@@ -71,7 +72,8 @@ fn ends_at(rule: &Rule) -> Option<u64> {
     let Pattern::When(expr) = &rule.pattern else { return None };
     let (order, number) = comparison(expr).filter(|_| ends)?;
     match order {
-        Order::Equal | Order::GreaterOrEqual => Some(number.max(1)),
+        Order::Equal => Some(number),
+        Order::GreaterOrEqual => Some(number.max(1)),
         Order::Greater => number.checked_add(1),
         Order::NotEqual | Order::Less | Order::LessOrEqual => None,
     }
@@ -134,6 +136,8 @@ mod tests {
             "NR <= n",
             "NR < 1",
             "FNR <= 3",
+            "NR == 0 {exit} {print}",
+            "NR == 4 {next} NR == 2, NR == 4",
         ] {
             assert_eq!(needed_lines(&parse_for_test(text)), None, "{text}");
         }
