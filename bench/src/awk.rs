@@ -51,13 +51,8 @@ const SIDES: [(&str, &str); 4] =
 /// Measures all programs, then the two-stage parser.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let (runs, megabytes) = (bench.runs(3), bench.size_mb(100));
-    let mut files = Vec::new();
-    for (name, recipe) in INPUTS {
-        files.push((name, recipe.file(&bench.data, megabytes)?));
-    }
-    files.push(("menus", JSON_MENU.file(&bench.data, 24)?));
-    let files: Vec<_> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
-    let place = Place::with(&files)?;
+    let place = Place::with_inputs(bench, &INPUTS, megabytes)?;
+    place.add("menus", &JSON_MENU.file(&bench.data, 24)?)?;
     let sides: Vec<_> = SIDES.into_iter().filter(|(awk, _)| on_path(awk)).collect();
     let mut found = Vec::new();
     for (program, input, shared) in CASES {

@@ -1,7 +1,6 @@
 //! Whole pipelines beside the shell: CPU, with the required bounds.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -47,12 +46,10 @@ const INPUTS: [(&str, Recipe, u64); 4] =
 /// Runs all cases.
 pub fn run(bench: &Bench) -> Outcome<Results> {
     let runs = bench.runs(3);
-    let mut files = Vec::new();
+    let place = Place::with(&[])?;
     for (name, recipe, megabytes) in INPUTS {
-        files.push((name, recipe.file(&bench.data, bench.size_mb(megabytes))?));
+        place.add(name, &recipe.file(&bench.data, bench.size_mb(megabytes))?)?;
     }
-    let files: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
-    let place = Place::with(&files)?;
     let mut body = String::from(
         "| pipeline | locale | shell, user+sys | pelton, user+sys | CPU ratio | asked | real ratio |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",

@@ -3,7 +3,7 @@
 //!
 //! A block is read and worked on by any worker, and passed on by one at a time, in order. Three durations are measured:
 //! everything with one thread, with two, and writing the output alone; the rest is work. Some work does not shrink with
-//! workers (merging folds, a last sort): the time of two threads beyond the simulation, kept constant.
+//! workers (merging their results, a last sort): the time of two threads beyond the simulation, kept constant.
 
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ pub fn run(bench: &Bench) -> Outcome<Results> {
         let _ = writeln!(body, "{line}");
         data.push(json!({
             "name": text,
-            "seconds": {"write": plan.write, "one": plan.one, "two": plan.two, "apart": plan.apart},
+            "seconds": {"write": plan.write, "one": plan.one, "two": plan.two, "alone": plan.alone},
             "workers": WORKERS[1..], "gains": on_paper,
             "runs": samples.iter().map(Samples::json).collect::<Vec<Value>>(),
         }));
@@ -95,7 +95,7 @@ struct Plan {
     one: f64,
     two: f64,
     /// The time of two threads beyond the simulation.
-    apart: f64,
+    alone: f64,
 }
 
 /// A change of how the threads of pelton share work.
@@ -104,7 +104,7 @@ enum Change {
     /// Each worker writes its own output, where it belongs in the file.
     Writing,
     /// What one thread does alone is divided among all.
-    Apart,
+    Alone,
 }
 
 /// Returns which changes would help most on many cores: for each kind of pipelines what the geometric mean of all gains
@@ -118,7 +118,7 @@ fn changes(plans: &[(&str, Plan)]) -> String {
     kinds.dedup();
     let mut found = Vec::new();
     for kind in kinds {
-        for change in [Change::Writing, Change::Apart] {
+        for change in [Change::Writing, Change::Alone] {
             let then =
                 mean(&|of, plan| if of == kind { plan.gain_with(change, MANY) } else { plan.gain(MANY) });
             found.push((then, kind, change));
@@ -132,9 +132,7 @@ fn changes(plans: &[(&str, Plan)]) -> String {
     for (then, kind, change) in found {
         let what = match change {
             Change::Writing => "every thread writes its part of the output file itself",
-            Change::Apart => {
-                "what is done apart (merging, sorting what is left) is divided among all threads"
-            }
+            Change::Alone => "what one thread does alone (merging, sorting the rest) is divided among all",
         };
         let _ = writeln!(text, "| {kind} | {what} | {then:.1} |");
     }
@@ -145,8 +143,8 @@ impl Plan {
     fn of(samples: &[Samples], blocks: u64) -> Self {
         let [one, two, read, copy] = [0, 1, 2, 3].map(|at: usize| stats::median(&samples[at].real));
         let write = (copy - read).clamp(0.0, one);
-        let mut plan = Plan { blocks: blocks.max(1), write, one, two, apart: 0.0 };
-        plan.apart = (two - plan.played(2)).clamp(0.0, one - write);
+        let mut plan = Plan { blocks: blocks.max(1), write, one, two, alone: 0.0 };
+        plan.alone = (two - plan.played(2)).clamp(0.0, one - write);
         plan
     }
 
@@ -154,7 +152,7 @@ impl Plan {
         match change {
             // What was written one after the other is work of all.
             Change::Writing => Plan { write: 0.0, ..*self }.gain(workers),
-            Change::Apart => self.one / (self.played(workers) + self.apart / workers as f64),
+            Change::Alone => self.one / (self.played(workers) + self.alone / workers as f64),
         }
     }
 
@@ -164,14 +162,14 @@ impl Plan {
     }
 
     fn gain(&self, workers: usize) -> f64 {
-        self.one / (self.played(workers) + self.apart)
+        self.one / (self.played(workers) + self.alone)
     }
 
     /// Simulates the pipeline: returns when the last block has been passed on, in seconds.
     fn played(&self, workers: usize) -> f64 {
         let count = self.blocks as f64;
         let write = self.write / count;
-        let work = (self.one - self.write - self.apart).max(0.0) / count;
+        let work = (self.one - self.write - self.alone).max(0.0) / count;
         let mut free = vec![0.0_f64; workers];
         let mut passer = 0;
         let mut passed: Vec<f64> = Vec::with_capacity(self.blocks as usize);
@@ -196,8 +194,8 @@ impl Plan {
     }
 
     fn limit(&self) -> &'static str {
-        if self.apart > self.write {
-            "what is done apart: merging folds, sorting what is left, starting"
+        if self.alone > self.write {
+            "what one thread does alone: starting, merging the others' results, sorting the rest"
         } else {
             "writing, in order"
         }
@@ -209,7 +207,7 @@ mod tests {
     use super::*;
 
     fn plan(write: f64, one: f64) -> Plan {
-        Plan { blocks: 3000, write, one, two: one / 2.0, apart: 0.0 }
+        Plan { blocks: 3000, write, one, two: one / 2.0, alone: 0.0 }
     }
 
     #[test]
@@ -222,18 +220,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_apart_does_not_shrink() {
-        let plan = Plan { apart: 0.5, ..plan(0.0, 1.0) };
+    fn what_one_thread_does_alone_does_not_shrink() {
+        let plan = Plan { alone: 0.5, ..plan(0.0, 1.0) };
         assert!((plan.gain(64) - 1.0 / (0.5 + 0.5 / 64.0)).abs() < 0.01, "{}", plan.gain(64));
-        assert_eq!(plan.limit(), "what is done apart: merging folds, sorting what is left, starting");
+        assert_eq!(
+            plan.limit(),
+            "what one thread does alone: starting, merging the others' results, sorting the rest"
+        );
     }
 
     #[test]
     fn changes_are_ranked_by_what_they_gain() {
-        let merging = Plan { apart: 0.5, ..plan(0.0, 1.0) };
-        assert!(merging.gain_with(Change::Apart, MANY) > 10.0 * merging.gain_with(Change::Writing, MANY));
+        let merging = Plan { alone: 0.5, ..plan(0.0, 1.0) };
+        assert!(merging.gain_with(Change::Alone, MANY) > 10.0 * merging.gain_with(Change::Writing, MANY));
         let writing = plan(0.5, 1.0);
-        assert!(writing.gain_with(Change::Writing, MANY) > 10.0 * writing.gain_with(Change::Apart, MANY));
+        assert!(writing.gain_with(Change::Writing, MANY) > 10.0 * writing.gain_with(Change::Alone, MANY));
         let table = changes(&[("sorts", merging), ("lines", writing), ("lines", writing)]);
         let first = table.lines().find(|line| line.starts_with("| lines") || line.starts_with("| sorts"));
         assert!(first.is_some_and(|line| line.starts_with("| lines | every thread writes")), "{table}");

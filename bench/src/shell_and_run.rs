@@ -23,20 +23,22 @@ impl Place {
     /// Makes a directory with these files under short names. Outputs are written there as well.
     pub fn with(files: &[(&str, &Path)]) -> Outcome<Self> {
         let place = Place::named("pelton-bench")?;
-        for (name, path) in files {
-            std::os::unix::fs::symlink(path, place.dir.join(name))?;
-        }
+        files.iter().try_for_each(|(name, path)| place.add(name, path))?;
         Ok(place)
+    }
+
+    /// Adds a file under a short name.
+    pub fn add(&self, name: &str, path: &Path) -> Outcome {
+        Ok(std::os::unix::fs::symlink(path, self.dir.join(name))?)
     }
 
     /// Makes a directory with inputs of these recipes.
     pub fn with_inputs(bench: &Bench, inputs: &[(&str, Recipe)], megabytes: u64) -> Outcome<Self> {
-        let files: Vec<(&str, PathBuf)> = inputs
+        let place = Place::with(&[])?;
+        inputs
             .iter()
-            .map(|(name, recipe)| Ok((*name, recipe.file(&bench.data, megabytes)?)))
-            .collect::<Outcome<_>>()?;
-        let files: Vec<(&str, &Path)> = files.iter().map(|(name, path)| (*name, path.as_path())).collect();
-        Place::with(&files)
+            .try_for_each(|(name, recipe)| place.add(name, &recipe.file(&bench.data, megabytes)?))?;
+        Ok(place)
     }
 
     /// Makes an empty directory, named after its purpose.

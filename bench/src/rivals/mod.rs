@@ -155,8 +155,13 @@ impl Figures {
     }
 
     /// Whether it takes at least as long as pelton.
-    fn is_slower(&self) -> bool {
+    fn takes_longer(&self) -> bool {
         self.real_ratio >= 1.0
+    }
+
+    /// Whether it takes at least as much CPU time as pelton.
+    fn takes_more_cpu(&self) -> bool {
+        self.cpu_ratio >= 1.0
     }
 
     fn line(&self) -> String {
@@ -205,8 +210,8 @@ fn by_program(others: &[&Figures]) -> String {
     for (who, rows) in programs.into_iter().chain([("all", others.to_vec())]) {
         let mean = |of: &dyn Fn(&Figures) -> f64| stats::geometric_mean(rows.iter().map(|row| of(row)));
         let (time, cpu) = (mean(&|row| row.real_ratio), mean(&|row| row.cpu_ratio));
-        let ahead = rows.iter().filter(|row| row.is_slower()).count();
-        let less = rows.iter().filter(|row| row.cpu_ratio >= 1.0).count();
+        let ahead = rows.iter().filter(|row| row.takes_longer()).count();
+        let less = rows.iter().filter(|row| row.takes_more_cpu()).count();
         let _ = writeln!(table, "| {who} | {} | {ahead} | {less} | {time:.2} | {cpu:.2} |", rows.len());
     }
     table
@@ -215,7 +220,7 @@ fn by_program(others: &[&Figures]) -> String {
 /// Returns a list of the jobs in which pelton is behind, in time or in user+sys, with the reason where it is known.
 fn behind(others: &[&Figures]) -> String {
     let mut list = String::new();
-    for one in others.iter().filter(|one| one.real_ratio < 1.0 || one.cpu_ratio < 1.0) {
+    for one in others.iter().filter(|one| !one.takes_longer() || !one.takes_more_cpu()) {
         let known = WHY.iter().find(|(job, who, _)| *job == one.job && *who == one.who);
         let why = known.map_or("not looked into", |(_, _, why)| why);
         let (job, who, time, cpu) = (&one.job, &one.who, one.real_ratio, one.cpu_ratio);
@@ -257,8 +262,8 @@ fn claims(rows: &serde_json::Map<String, Value>, all: &[Figures], others: &[&Fig
         held: figure >= AHEAD,
     };
     let mut claims = vec![
-        at_least("pelton ahead in time", share(&|one| one.real_ratio >= 1.0)),
-        at_least("pelton ahead in user+sys", share(&|one| one.cpu_ratio >= 1.0)),
+        at_least("pelton ahead in time", share(&Figures::takes_longer)),
+        at_least("pelton ahead in user+sys", share(&Figures::takes_more_cpu)),
     ];
     for job in JOBS.iter().filter(|job| job.sorts) {
         let input = rows.get(job.name).and_then(|row| row["input"].as_f64());

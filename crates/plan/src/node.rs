@@ -122,18 +122,11 @@ impl Node {
 
     /// Merges this node and the next one into one that never falls back, with this cost per byte in ns.
     pub fn with(&self, next: &Node, work: Work, ns_per_byte: Option<f64>) -> Node {
-        let Node { inputs, as_pipe, nul_ends_lines, .. } = self.clone();
         Node {
             stages: self.stages.start..next.stages.end,
-            inputs,
-            as_pipe,
-            from_end: None,
             needs_pipe: self.needs_pipe || next.needs_pipe,
             gets_no_nul: false,
-            nul_ends_lines,
-            work,
-            resume: Vec::new(),
-            ns_per_byte,
+            ..self.replaced(work, ns_per_byte)
         }
     }
 

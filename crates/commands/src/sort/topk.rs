@@ -80,17 +80,22 @@ impl TopK {
             true => (State::Sorting(SortKernel::new(options).with_limit(lines as u64)), Some(0)),
             false => (State::Pooling(Box::new(Pool::new(options, lines))), None),
         };
-        Ok(TopK {
+        Ok(TopK { trial, ..TopK::of_state(options, lines, state) })
+    }
+
+    /// Makes a kernel in this state, which has seen no block.
+    fn of_state(options: &SortOptions, lines: usize, state: State) -> TopK {
+        TopK {
             options: options.clone(),
             lines,
             resources: Resources::default(),
             held: None,
             backward: false,
             prints_end: false,
-            trial,
+            trial: None,
             is_peer: false,
             state,
-        })
+        }
     }
 
     /// Makes the kernel for `sort` with these options before `tail -n lines`.
@@ -248,16 +253,11 @@ impl Parallel for TopK {
             State::Pooling(_) => return None,
         };
         let pool = Pool { bound: pool.bound.clone(), ..Pool::new(&pool.options, pool.lines) };
+        let state = State::Pooling(Box::new(pool));
         Some(Peer::of_fold(TopK {
-            options: self.options.clone(),
-            lines: self.lines,
-            resources: Resources::default(),
-            held: None,
             backward: self.backward,
-            prints_end: false,
-            trial: None,
             is_peer: true,
-            state: State::Pooling(Box::new(pool)),
+            ..TopK::of_state(&self.options, self.lines, state)
         }))
     }
 

@@ -156,10 +156,11 @@ pub fn apply(rule: &Rule, nodes: &mut Vec<Node>, site: &Site) -> Vec<Decision> {
     while at + 1 < nodes.len() {
         let stages = nodes[at].stages.start..nodes[at + 1].stages.end;
         let mut saves_ns_per_byte = None;
-        let made = (rule.rewrite)(&nodes[at], &nodes[at + 1], site);
-        let made =
-            made.map(|made| made.and_then(framed).and_then(|made| same_lines(&nodes[at..at + 2], made)));
-        let made = made.map(|made| made.and_then(|made| site.as_many_buffers(&nodes[at], made)));
+        let made = (rule.rewrite)(&nodes[at], &nodes[at + 1], site).map(|made| {
+            made.and_then(framed)
+                .and_then(|made| same_lines(&nodes[at..at + 2], made))
+                .and_then(|made| site.as_many_buffers(&nodes[at], made))
+        });
         let outcome = match made {
             Some(Ok(Rewrite { nodes: made, gain })) => {
                 saves_ns_per_byte = saving(&nodes[at..at + 2], &made, site);

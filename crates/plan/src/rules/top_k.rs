@@ -14,7 +14,7 @@ use super::tail_tail::may_print_header;
 use super::{Rewrite, Rule, Site};
 use crate::cost;
 use crate::node::{Node, Work};
-use pelton_commands::{Accept, Declined, Ending, Head, SortOptions, TopK};
+use pelton_commands::{Accept, Declined, Ending, SortOptions, TopK};
 use pelton_stream::Kernel;
 
 pub(super) const RULE: Rule =
@@ -30,7 +30,7 @@ enum Place {
 fn rewrite(sort: &Node, other: &Node, site: &Site) -> Option<Accept<Rewrite>> {
     let options = site.sort_options(sort)?;
     let (kept, only_cuts) = match (site.args_of(other, "head"), site.args_of(other, "tail")) {
-        (Some(args), _) => (first_lines(args), true),
+        (Some(_), _) => (first_lines(other), true),
         (_, Some(args)) => (last_lines(other, args)?, true),
         _ => (Ok(needed_lines(other)?), false),
     };
@@ -48,9 +48,9 @@ fn rewrite(sort: &Node, other: &Node, site: &Site) -> Option<Accept<Rewrite>> {
 /// Returns how many lines leave, where, and what ends them.
 type Kept = (Place, u64, u8);
 
-fn first_lines(head: &[Vec<u8>]) -> Accept<Kept> {
-    match Head::parse(head)?.first_lines() {
-        Some((lines, end)) => Ok((Place::First, lines, end)),
+fn first_lines(head: &Node) -> Accept<Kept> {
+    match needed_lines(head) {
+        Some(kept) => Ok(kept),
         None => Declined::because("head does not just print the first so many lines"),
     }
 }
